@@ -1,0 +1,72 @@
+# How this tree is built: one target per folder, named by its path below src/.
+#
+#   tiphys_library(core_workload
+#     SOURCES control_loop.cc
+#     DEPENDS model
+#     SYSTEM  nettle                  third-party libraries, linked privately
+#     TESTS   control_loop_test.cc)
+#
+# DEPENDS is what the folder may include. TESTS become one executable <name>_test which ctest runs and which
+# leaves its list of results in build/<preset>/results/<name>.json for the requirement trace.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+
+option(TIPHYS_WERROR "Treat warnings as errors" ON)
+option(TIPHYS_FUZZ "Build the fuzz targets with libFuzzer (needs clang)" OFF)
+set(TIPHYS_SANITIZE "" CACHE STRING "Value of -fsanitize=, empty for none")
+option(TIPHYS_COVERAGE "Instrument for coverage" OFF)
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+endif()
+find_program(MOLD_PROGRAM mold)
+if(MOLD_PROGRAM)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+if(TIPHYS_SANITIZE)
+  add_compile_options(-fsanitize=${TIPHYS_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${TIPHYS_SANITIZE})
+  if(TIPHYS_SANITIZE MATCHES "undefined")
+    add_compile_options(-fno-sanitize=null,alignment -fno-sanitize-recover=undefined)
+  endif()
+endif()
+if(TIPHYS_COVERAGE)
+  add_compile_options(--coverage -fprofile-update=atomic)
+  add_link_options(--coverage)
+endif()
+
+add_library(tiphys_flags INTERFACE)
+target_include_directories(tiphys_flags INTERFACE "${CMAKE_SOURCE_DIR}/src" "${CMAKE_SOURCE_DIR}")
+target_compile_options(tiphys_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wold-style-cast -Wnon-virtual-dtor
+  $<$<BOOL:${TIPHYS_WERROR}>:-Werror>)
+
+find_package(GTest REQUIRED)
+
+function(tiphys_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;SYSTEM;ENVIRONMENT" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE tiphys_flags ${ARG_DEPENDS} ${ARG_SYSTEM} GTest::gtest GTest::gmock GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+  add_test(NAME ${name}
+    COMMAND ${name} --gtest_brief=1 "--gtest_output=json:${CMAKE_BINARY_DIR}/results/${name}.json"
+    WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+  if(ARG_ENVIRONMENT)
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${ARG_ENVIRONMENT}")
+  endif()
+endfunction()
+
+function(tiphys_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;SYSTEM;TESTS;TEST_DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC ${ARG_DEPENDS} PRIVATE tiphys_flags ${ARG_SYSTEM})
+  if(ARG_TESTS)
+    tiphys_test(${name}_test SOURCES ${ARG_TESTS} DEPENDS ${name} ${ARG_TEST_DEPENDS})
+  endif()
+endfunction()
