@@ -48,11 +48,12 @@ target_compile_options(tiphys_flags INTERFACE
   $<$<BOOL:${TIPHYS_WERROR}>:-Werror>)
 
 find_package(GTest REQUIRED)
+find_library(RAPIDCHECK_LIBRARY rapidcheck REQUIRED)
 
 function(tiphys_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;SYSTEM;ENVIRONMENT" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE tiphys_flags ${ARG_DEPENDS} ${ARG_SYSTEM} GTest::gtest GTest::gmock GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE tiphys_flags ${ARG_DEPENDS} ${ARG_SYSTEM} GTest::gtest GTest::gtest_main ${RAPIDCHECK_LIBRARY})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   add_test(NAME ${name}
     COMMAND ${name} --gtest_brief=1 "--gtest_output=json:${CMAKE_BINARY_DIR}/results/${name}.json"

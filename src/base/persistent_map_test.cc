@@ -1,0 +1,123 @@
+#include "base/persistent_map.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tiphys {
+namespace {
+
+using Map = PersistentMap<std::string, int>;
+using Plain = std::map<std::string, int>;
+
+Plain plain(const Map& map) {
+  Plain result;
+  map.for_each([&](const std::string& key, int value) { result.emplace(key, value); });
+  return result;
+}
+
+// A short alphabet, so that keys meet each other again.
+std::string key_of(std::uint8_t number) { return "k" + std::to_string(number % 40); }
+
+Map map_of(const std::vector<std::uint8_t>& numbers) {
+  Map map;
+  for (const auto number : numbers) map = map.set(key_of(number), number);
+  return map;
+}
+
+TEST(PersistentMap, IsSortedAndKeepsTheLastValue) {
+  const Map map = Map().set("b", 1).set("a", 2).set("b", 3);
+  EXPECT_EQ(plain(map), (Plain{{"a", 2}, {"b", 3}}));
+  EXPECT_EQ(map.size(), 2U);
+  EXPECT_EQ(*map.find("b"), 3);
+  EXPECT_EQ(map.find("c"), nullptr);
+}
+
+TEST(PersistentMap, AChangeLeavesTheOldMapAsItWas) {
+  const Map before = Map().set("a", 1).set("b", 2);
+  const Map after = before.set("a", 9).erase("b");
+  EXPECT_EQ(plain(before), (Plain{{"a", 1}, {"b", 2}}));
+  EXPECT_EQ(plain(after), (Plain{{"a", 9}}));
+}
+
+TEST(PersistentMap, ErasingAMissingKeyGivesTheSameMap) {
+  const Map map = Map().set("a", 1);
+  EXPECT_TRUE(map.erase("b").same_as(map));
+  EXPECT_TRUE(map.erase("a").empty());
+}
+
+TEST(PersistentMap, BehavesLikeAPlainMap) {
+  EXPECT_TRUE(rc::check([](const std::vector<std::pair<std::uint8_t, int>>& changes) {
+    Map map;
+    Plain model;
+    for (const auto& [number, value] : changes) {
+      const std::string key = key_of(number);
+      if (value >= 0) {
+        map = map.set(key, value);
+        model[key] = value;
+      } else {
+        map = map.erase(key);
+        model.erase(key);
+      }
+      RC_ASSERT(map.size() == model.size());
+    }
+    RC_ASSERT(plain(map) == model);
+  }));
+}
+
+TEST(PersistentMap, EqualContentIsEqualHoweverItCameAbout) {
+  EXPECT_TRUE(rc::check([](std::vector<std::uint8_t> numbers) {
+    const Map map = map_of(numbers);
+    Map again;
+    map.for_each([&](const std::string& key, int value) { again = again.set(key, value); });
+    RC_ASSERT(map == again);
+    RC_ASSERT(!(map == again.set("new", 1)));
+  }));
+}
+
+TEST(PersistentMap, DifferenceNamesExactlyWhatDiffers) {
+  EXPECT_TRUE(rc::check([](const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b) {
+    const Map before = map_of(a);
+    const Map after = map_of(b);
+    Map patched = before;
+    std::string last;
+    Map::difference(
+        before, after, [&](const std::string& key, const int* old_value, const int* new_value) {
+          RC_ASSERT(last < key);
+          last = key;
+          RC_ASSERT((old_value == nullptr) == (before.find(key) == nullptr));
+          RC_ASSERT((old_value == nullptr || new_value == nullptr || *old_value != *new_value));
+          patched = new_value == nullptr ? patched.erase(key) : patched.set(key, *new_value);
+        });
+    RC_ASSERT(patched == after);
+  }));
+}
+
+// Counts how often a value is compared: shared parts of two maps must not be looked at.
+struct Counted {
+  int value = 0;
+  friend bool operator==(const Counted& a, const Counted& b) {
+    ++comparisons;
+    return a.value == b.value;
+  }
+  static int comparisons;
+};
+int Counted::comparisons = 0;
+
+TEST(PersistentMap, DifferenceSkipsWhatIsShared) {
+  PersistentMap<std::string, Counted> before;
+  for (int i = 0; i < 10'000; ++i) before = before.set("workload_" + std::to_string(i), Counted{i});
+  const auto after = before.set("workload_77", Counted{-1}).erase("workload_4242");
+  Counted::comparisons = 0;
+  int changes = 0;
+  PersistentMap<std::string, Counted>::difference(before, after,
+                                                  [&](const auto&, auto, auto) { ++changes; });
+  EXPECT_EQ(changes, 2);
+  EXPECT_LT(Counted::comparisons, 200);
+}
+
+}  // namespace
+}  // namespace tiphys
