@@ -1,0 +1,109 @@
+#include "model/workload_states.h"
+
+#include <memory>
+#include <string>
+
+#include "base/check.h"
+
+namespace tiphys {
+namespace {
+
+template <class Visit>
+void for_each_id(const AgentName& agent, const std::string& workload, const Tree& ids,
+                 Visit&& visit) {
+  ids.entries().for_each([&](const std::string& id, const Tree& state) {
+    visit(WorkloadState{InstanceName{WorkloadName{workload}, WorkloadId{id}, agent},
+                        *state.object<ExecutionState>()});
+  });
+}
+
+template <class Visit>
+void for_each_state(const std::string& agent, const Tree& workloads, Visit&& visit) {
+  workloads.entries().for_each([&](const std::string& workload, const Tree& ids) {
+    for_each_id(AgentName{agent}, workload, ids, visit);
+  });
+}
+
+}  // namespace
+
+// [impl->swdd~api-state-map-for-workload-execution-states~1]
+const ExecutionState* WorkloadStates::find(const InstanceName& instance) const {
+  const Tree* workloads = by_agent_.find(instance.agent.value);
+  if (workloads == nullptr) return nullptr;
+  const auto ids = workloads->child(instance.workload.value);
+  if (!ids) return nullptr;
+  const auto state = ids->child(instance.id.value);
+  // The map keeps the state alive beyond this copy of the pointer to it.
+  return state ? state->object<ExecutionState>().get() : nullptr;
+}
+
+std::vector<WorkloadState> WorkloadStates::of_agent(const AgentName& agent) const {
+  std::vector<WorkloadState> states;
+  if (const Tree* workloads = by_agent_.find(agent.value))
+    for_each_state(agent.value, *workloads,
+                   [&](WorkloadState state) { states.push_back(std::move(state)); });
+  return states;
+}
+
+std::vector<WorkloadState> WorkloadStates::of_all_but(const AgentName& agent) const {
+  std::vector<WorkloadState> states;
+  by_agent_.for_each([&](const std::string& name, const Tree& workloads) {
+    if (name == agent.value) return;
+    for_each_state(name, workloads,
+                   [&](WorkloadState state) { states.push_back(std::move(state)); });
+  });
+  return states;
+}
+
+std::vector<WorkloadState> WorkloadStates::of_workload(const WorkloadName& workload) const {
+  std::vector<WorkloadState> states;
+  by_agent_.for_each([&](const std::string& agent, const Tree& workloads) {
+    if (const auto ids = workloads.child(workload.value))
+      for_each_id(AgentName{agent}, workload.value, *ids,
+                  [&](WorkloadState state) { states.push_back(std::move(state)); });
+  });
+  return states;
+}
+
+void WorkloadStates::add_initial(const InstanceName& instance) {
+  if (find(instance) != nullptr) return;
+  put(instance,
+      ExecutionState(instance.agent.empty() ? Phase::kNotScheduled : Phase::kPendingInitial));
+}
+
+void WorkloadStates::update(const WorkloadState& state) {
+  if (state.state.phase == Phase::kRemoved)
+    remove(state.instance);
+  else
+    put(state.instance, state.state);
+}
+
+void WorkloadStates::remove(const InstanceName& instance) {
+  if (find(instance) == nullptr) return;
+  const Tree::Map workloads = by_agent_.find(instance.agent.value)->entries();
+  const Tree::Map ids = workloads.find(instance.workload.value)->entries().erase(instance.id.value);
+  const Tree::Map rest = ids.empty() ? workloads.erase(instance.workload.value)
+                                     : workloads.set(instance.workload.value, ids);
+  by_agent_ = rest.empty() ? by_agent_.erase(instance.agent.value)
+                           : by_agent_.set(instance.agent.value, rest);
+}
+
+void WorkloadStates::mark_disconnected(const AgentName& agent) {
+  for (const auto& state : of_agent(agent))
+    put(state.instance, ExecutionState(Phase::kAgentDisconnected));
+}
+
+void WorkloadStates::put(const InstanceName& instance, const ExecutionState& state) {
+  TIPHYS_CHECK(state.phase != Phase::kRemoved, "a removed workload has no entry");
+  const Tree* agent = by_agent_.find(instance.agent.value);
+  const Tree::Map workloads = agent == nullptr ? Tree::Map() : agent->entries();
+  const Tree* workload = workloads.find(instance.workload.value);
+  const Tree::Map ids = workload == nullptr ? Tree::Map() : workload->entries();
+  by_agent_ = by_agent_.set(
+      instance.agent.value,
+      workloads.set(
+          instance.workload.value,
+          ids.set(instance.id.value, Tree(std::make_shared<const ExecutionState>(state)))));
+}
+
+}  // namespace tiphys
