@@ -1,0 +1,320 @@
+#include "core/workload/control_loop.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/match.h"
+#include "base/strings.h"
+
+namespace tiphys::workload {
+namespace {
+
+constexpr std::string_view kTriggered = "Triggered at runtime.";
+
+// [impl->swdd~workload-control-loop-restarts-workload-with-enabled-restart-policy~2]
+// [impl->swdd~agent-supports-restart-policies~1]
+bool restarts(RestartPolicy policy, Phase phase) {
+  switch (policy) {
+    case RestartPolicy::kNever:
+      return false;
+    case RestartPolicy::kOnFailure:
+      return phase == Phase::kFailedExecFailed;
+    case RestartPolicy::kAlways:
+      return phase == Phase::kFailedExecFailed || phase == Phase::kSucceededOk;
+  }
+  return false;
+}
+
+void append(Effects& effects, Effects more) {
+  std::move(more.begin(), more.end(), std::back_inserter(effects));
+}
+
+}  // namespace
+
+ControlLoop::ControlLoop(LoopNumber number, WorkloadSpecPtr spec)
+    : number_(number),
+      runtime_(spec->workload().runtime),
+      instance_(spec->instance()),
+      spec_(std::move(spec)) {}
+
+ControlLoop::ControlLoop(LoopNumber number, InstanceName instance, std::string runtime)
+    : number_(number), runtime_(std::move(runtime)), instance_(std::move(instance)) {}
+
+Effects ControlLoop::step(const Event& event) {
+  TIPHYS_CHECK(stage_ != Stage::kEnded, "an ended loop is told nothing");
+  return match(
+      event,
+      // [impl->swdd~agent-workload-control-loop-executes-create~3]
+      [&](const Create& e) { return start(e.reuse); },
+      // [impl->swdd~agent-workload-control-loop-executes-resume~1]
+      [&](const Resume& e) { return watch(e.container); },
+      // [impl->swdd~agent-delete-old-workload-without-sending-workload-states~1]
+      [&](const Replace& e) {
+        Target target{.spec = std::exchange(spec_, nullptr)};
+        instance_ = e.left_behind;
+        container_ = e.container;
+        silent_ = true;
+        return leave_instance(std::move(target));
+      },
+      // [impl->swdd~agent-delete-old-workload~2]
+      [&](const Discard& e) {
+        container_ = e.container;
+        return leave_instance(Target{.ends = true});
+      },
+      // [impl->swdd~agent-workload-control-loop-executes-update~2]
+      // [impl->swdd~agent-workload-control-loop-executes-update-delete-only~1]
+      [&](const Update& e) { return command(Target{.spec = e.spec}); },
+      // [impl->swdd~agent-workload-control-loop-executes-delete~2]
+      [&](const Delete&) { return command(Target{.ends = true}); },
+      [&](const Created& e) { return created(e); },
+      [&](const CreateFailed& e) { return create_failed(e); },
+      [&](const Deleted& e) { return deleted(e); },
+      [&](const DeleteFailed& e) { return delete_failed(e); },
+      [&](const Observed& e) { return observed(e); },
+      [&](const TimerFired& e) { return timer_fired(e); });
+}
+
+WorkloadSpecPtr ControlLoop::wanted() const {
+  if (waiting_) return waiting_->spec;
+  if (target_) return target_->spec;
+  return spec_;
+}
+
+// A new command ends every retry of the old spec: its timer becomes stale.
+// [impl->swdd~agent-workload-control-loop-prevents-retries-on-other-workload-commands~1]
+Effects ControlLoop::command(Target target) {
+  Effects effects;
+  switch (stage_) {
+    case Stage::kCreating:
+    case Stage::kDeleting:
+      if (waiting_) report_skipped(*waiting_, target, effects);
+      waiting_ = std::move(target);
+      return effects;
+    case Stage::kBetweenDeletes:
+      report_skipped(*target_, target, effects);
+      target_ = std::move(target);
+      append(effects, delete_container());
+      return effects;
+    default:
+      return leave_instance(std::move(target));
+  }
+}
+
+// [impl->swdd~agent-workload-control-loop-update-broken-allowed~1]
+// [impl->swdd~agent-workload-control-loop-delete-broken-allowed~1]
+Effects ControlLoop::leave_instance(Target target) {
+  Effects effects;
+  target_ = std::move(target);
+  if (!gone_ && !silent_) effects.emplace_back(report(Phase::kStoppingRequestedAtRuntime));
+  append(effects, container_ ? delete_container() : arrive());
+  return effects;
+}
+
+Effects ControlLoop::delete_container() {
+  stage_ = Stage::kDeleting;
+  awaited_ = new_token();
+  return {DeleteContainer{awaited_, runtime_, instance_, *container_}};
+}
+
+// The instance is gone; go where the command leads to.
+Effects ControlLoop::arrive() {
+  Effects effects;
+  if (watch_) effects.emplace_back(Unwatch{*std::exchange(watch_, std::nullopt)});
+  container_.reset();
+  delete_pause_ = kFirstDeletePause;
+  if (!gone_ && !silent_) effects.emplace_back(report(Phase::kRemoved));
+  gone_ = true;
+  silent_ = false;
+
+  Target target = *std::exchange(target_, std::nullopt);
+  if (waiting_) {
+    report_skipped(target, *waiting_, effects);
+    target = *std::exchange(waiting_, std::nullopt);
+  }
+  if (target.ends) {
+    stage_ = Stage::kEnded;
+    effects.emplace_back(Ended{});
+    return effects;
+  }
+  stage_ = Stage::kSettled;
+  spec_ = std::move(target.spec);
+  if (spec_ != nullptr) {
+    instance_ = spec_->instance();
+    append(effects, start(std::nullopt));
+  }
+  return effects;
+}
+
+// [impl->swdd~agent-workload-control-loop-reset-retry-attempts-on-update~1]
+Effects ControlLoop::start(std::optional<ContainerId> reuse) {
+  failures_ = 0;
+  gone_ = false;
+  Effects effects{report(Phase::kPendingStarting, std::string(kTriggered))};
+  if (spec_->workload().runtime != runtime_) {
+    stage_ = Stage::kSettled;
+    effects.emplace_back(report(
+        Phase::kPendingStartingFailed,
+        concat("Received a workload for the wrong runtime: '", spec_->workload().runtime, "'")));
+    return effects;
+  }
+  append(effects, create(std::move(reuse)));
+  return effects;
+}
+
+Effects ControlLoop::create(std::optional<ContainerId> reuse) {
+  stage_ = Stage::kCreating;
+  awaited_ = new_token();
+  return {CreateContainer{awaited_, runtime_, spec_, std::move(reuse)}};
+}
+
+Effects ControlLoop::created(const Created& event) {
+  if (stage_ != Stage::kCreating || event.token != awaited_) return {};
+  container_ = event.container;
+  if (!waiting_) return watch(event.container);
+  return leave_instance(*std::exchange(waiting_, std::nullopt));
+}
+
+// [impl->swdd~agent-workload-control-loop-retries-workload-creation-on-create-failure~1]
+// [impl->swdd~agent-workload-control-loop-requests-retries-on-failing-retry-attempt~1]
+// [impl->swdd~agent-workload-control-loop-limits-retry-attempts~1]
+// [impl->swdd~agent-workload-control-loop-retry-limit-set-execution-state~2]
+// [impl->swdd~agent-workload-control-loop-update-create-failed-allows-retry~1]
+Effects ControlLoop::create_failed(const CreateFailed& event) {
+  if (stage_ != Stage::kCreating || event.token != awaited_) return {};
+  container_.reset();  // an ended container that could not be started again is gone too
+  if (waiting_) return leave_instance(*std::exchange(waiting_, std::nullopt));
+  stage_ = Stage::kSettled;
+  if (!event.may_succeed_later) return {report(Phase::kPendingStartingFailed, event.cause)};
+  if (++failures_ > kMaxRetries)
+    return {report(Phase::kPendingStartingFailed, "No more retries: " + event.cause)};
+  stage_ = Stage::kBetweenRetries;
+  awaited_ = new_token();
+  return {report(Phase::kPendingStarting, concat("Retry ", std::to_string(failures_), " of ",
+                                                 std::to_string(kMaxRetries), ": ", event.cause)),
+          ArmTimer{awaited_, kRetryPause}};
+}
+
+Effects ControlLoop::deleted(const Deleted& event) {
+  if (stage_ != Stage::kDeleting || event.token != awaited_) return {};
+  return arrive();
+}
+
+// The command is kept: a newer one may replace it, and the delete is tried again after a pause in
+// any case. [impl->swdd~agent-workload-control-loop-update-delete-failed-allows-retry~1]
+// [impl->swdd~agent-workload-control-loop-delete-failed-allows-retry~1]
+Effects ControlLoop::delete_failed(const DeleteFailed& event) {
+  if (stage_ != Stage::kDeleting || event.token != awaited_) return {};
+  Effects effects;
+  if (waiting_) {
+    report_skipped(*target_, *waiting_, effects);
+    target_ = std::exchange(waiting_, std::nullopt);
+    append(effects, delete_container());
+    return effects;
+  }
+  if (silent_ && target_->spec != nullptr)
+    effects.emplace_back(Report{
+        target_->spec->instance(),
+        ExecutionState(Phase::kPendingStarting,
+                       "Waiting for the removal of " + to_string(instance_) + ": " + event.cause)});
+  else if (!silent_)
+    effects.emplace_back(report(Phase::kStoppingDeleteFailed, event.cause));
+  stage_ = Stage::kBetweenDeletes;
+  awaited_ = new_token();
+  effects.emplace_back(ArmTimer{awaited_, delete_pause_});
+  delete_pause_ = std::min(2 * delete_pause_, kLongestDeletePause);
+  return effects;
+}
+
+// A watch that was ended, or one of an earlier instance, has nothing to say any more.
+// [impl->swdd~workload-control-loop-receives-workload-states~1]
+// [impl->swdd~workload-control-loop-checks-workload-state-validity~1]
+// [impl->swdd~workload-control-loop-sends-workload-states~2]
+Effects ControlLoop::observed(const Observed& event) {
+  if (watch_ != event.watch) return {};
+  Effects effects{Report{instance_, event.state}};
+  if (stage_ == Stage::kSettled) append(effects, restart_if_wanted(event.state));
+  return effects;
+}
+
+// [impl->swdd~agent-workload-control-loop-executes-retry~1]
+Effects ControlLoop::timer_fired(const TimerFired& event) {
+  if (event.token != awaited_) return {};
+  if (stage_ == Stage::kBetweenRetries) return create(std::nullopt);
+  if (stage_ == Stage::kBetweenDeletes) return delete_container();
+  return {};
+}
+
+Effects ControlLoop::watch(const ContainerId& container) {
+  stage_ = Stage::kSettled;
+  container_ = container;
+  watch_ = new_token();
+  return {Watch{*watch_, runtime_, instance_, container}};
+}
+
+// After success the same container is started again; after a failure a new one takes its place.
+// [impl->swdd~workload-control-loop-handles-workload-restarts~2]
+// [impl->swdd~workload-control-loop-restarts-workloads-using-update~1]
+Effects ControlLoop::restart_if_wanted(const ExecutionState& state) {
+  if (spec_ == nullptr || !restarts(spec_->workload().restart_policy, state.phase)) return {};
+  if (state.phase != Phase::kSucceededOk) return leave_instance(Target{.spec = spec_});
+  Effects effects{Unwatch{*std::exchange(watch_, std::nullopt)}};
+  append(effects, start(container_));
+  return effects;
+}
+
+Report ControlLoop::report(Phase phase, std::string info) const {
+  return Report{instance_, ExecutionState(phase, std::move(info))};
+}
+
+void ControlLoop::report_skipped(const Target& skipped, const Target& newer,
+                                 Effects& effects) const {
+  if (skipped.spec == nullptr || skipped.spec->instance() == instance_) return;
+  if (newer.spec != nullptr && newer.spec->instance() == skipped.spec->instance()) return;
+  effects.emplace_back(Report{skipped.spec->instance(), ExecutionState(Phase::kRemoved)});
+}
+
+Token ControlLoop::new_token() { return (Token{number_} << 32U) | ++last_token_; }
+
+std::string to_string(const Event& event) {
+  return match(
+      event,
+      [](const Create& e) {
+        return e.reuse ? "create from " + e.reuse->value : std::string("create");
+      },
+      [](const Resume& e) { return "resume " + e.container.value; },
+      [](const Replace& e) { return "replace " + to_string(e.left_behind); },
+      [](const Discard& e) { return "discard " + e.container.value; },
+      [](const Update& e) {
+        return e.spec ? "update to " + to_string(e.spec->instance()) : "update to nothing";
+      },
+      [](const Delete&) { return std::string("delete"); },
+      [](const Created& e) { return "created " + e.container.value; },
+      [](const CreateFailed& e) { return "create failed: " + e.cause; },
+      [](const Deleted&) { return std::string("deleted"); },
+      [](const DeleteFailed& e) { return "delete failed: " + e.cause; },
+      [](const Observed& e) { return "observed " + to_string(e.state); },
+      [](const TimerFired&) { return std::string("timer fired"); });
+}
+
+std::string to_string(const Effect& effect) {
+  return match(
+      effect,
+      [](const CreateContainer& e) {
+        return concat("create ", to_string(e.spec->instance()), e.reuse ? " from " : "",
+                      e.reuse ? e.reuse->value : "");
+      },
+      [](const DeleteContainer& e) { return concat("delete ", e.container.value); },
+      [](const Watch& e) { return concat("watch ", e.container.value); },
+      [](const Unwatch&) { return std::string("unwatch"); },
+      [](const ArmTimer& e) {
+        const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(e.after);
+        return concat("timer +", std::to_string(ms.count()), "ms");
+      },
+      [](const Report& e) {
+        return concat("report ", to_string(e.instance), " ", to_string(e.state));
+      },
+      [](const Ended&) { return std::string("ended"); });
+}
+
+}  // namespace tiphys::workload

@@ -1,0 +1,223 @@
+#pragma once
+
+// Keeps one workload of an agent as its spec wants it. Pure: step() is told what happened and
+// answers with what to do.
+//
+//              Create                     Created
+//   (made) ─────────────▶ kCreating ─────────────────▶ kSettled ◀───────────── Resume
+//                          ▲    │ CreateFailed            │ Update, Delete, restart policy
+//              TimerFired  │    ▼                         ▼
+//                     kBetweenRetries                 kDeleting ──Deleted──▶ kCreating, kSettled, kEnded
+//                                                      ▲    │ DeleteFailed
+//                                          TimerFired  │    ▼
+//                                                  kBetweenDeletes
+//
+// At most one call to the runtime is under way. A command that arrives meanwhile waits for the
+// answer; of several waiting commands only the newest counts, and an instance that was skipped over
+// is reported as removed.
+//
+// Every effect that is answered carries a token. An answer or a timer whose token is not the one
+// waited for is stale and changes nothing.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/instant.h"
+#include "base/named.h"
+#include "model/execution_state.h"
+#include "model/names.h"
+#include "model/workload.h"
+
+namespace tiphys::workload {
+
+// What a runtime calls one container, pod or process.
+using ContainerId = Named<struct ContainerIdTag>;
+
+// Names one effect for its answer. The upper half is the loop, so that tokens of different loops
+// never meet.
+using Token = std::uint64_t;
+using LoopNumber = std::uint32_t;
+constexpr LoopNumber loop_of(Token token) { return static_cast<LoopNumber>(token >> 32U); }
+
+// -- What a loop is told
+// --------------------------------------------------------------------------------------------
+
+// Start the workload; with `reuse`, by starting that ended container of the same instance again.
+struct Create {
+  std::optional<ContainerId> reuse;
+};
+// The container runs already; only watch it.
+struct Resume {
+  ContainerId container;
+};
+// Take away what an earlier run of the agent left behind, without a word about it, then start the
+// workload.
+struct Replace {
+  InstanceName left_behind;
+  ContainerId container;
+};
+// Take away what an earlier run of the agent left behind and nobody wants any more.
+struct Discard {
+  ContainerId container;
+};
+// Replace the instance by the new spec; without one only take it away.
+struct Update {
+  WorkloadSpecPtr spec;
+};
+struct Delete {};
+
+struct Created {
+  Token token;
+  ContainerId container;
+};
+struct CreateFailed {
+  Token token;
+  std::string cause;
+  bool may_succeed_later;
+};
+struct Deleted {
+  Token token;
+};
+struct DeleteFailed {
+  Token token;
+  std::string cause;
+};
+struct Observed {
+  Token watch;
+  ExecutionState state;
+};
+struct TimerFired {
+  Token token;
+};
+
+using Event = std::variant<Create, Resume, Replace, Discard, Update, Delete, Created, CreateFailed,
+                           Deleted, DeleteFailed, Observed, TimerFired>;
+
+// -- What a loop wants done
+// -----------------------------------------------------------------------------------------
+
+// Answered by Created or CreateFailed. A failed creation leaves nothing behind.
+struct CreateContainer {
+  Token token;
+  std::string runtime;
+  WorkloadSpecPtr spec;
+  std::optional<ContainerId> reuse;
+};
+// Answered by Deleted or DeleteFailed. What is gone already counts as deleted.
+struct DeleteContainer {
+  Token token;
+  std::string runtime;
+  InstanceName instance;
+  ContainerId container;
+};
+// Reports by Observed, at once and then whenever the state differs, until Unwatch.
+struct Watch {
+  Token token;
+  std::string runtime;
+  InstanceName instance;
+  ContainerId container;
+};
+struct Unwatch {
+  Token token;
+};
+// Answered by TimerFired.
+struct ArmTimer {
+  Token token;
+  Duration after;
+};
+struct Report {
+  InstanceName instance;
+  ExecutionState state;
+};
+// The loop has come to its end; its owner forgets it.
+struct Ended {};
+
+using Effect =
+    std::variant<CreateContainer, DeleteContainer, Watch, Unwatch, ArmTimer, Report, Ended>;
+using Effects = std::vector<Effect>;
+
+inline constexpr int kMaxRetries = 20;
+inline constexpr Duration kRetryPause = std::chrono::seconds(1);
+// A failed delete is tried again on its own, silently, with a pause that doubles from the first to
+// the second.
+inline constexpr Duration kFirstDeletePause = std::chrono::seconds(10);
+inline constexpr Duration kLongestDeletePause = std::chrono::minutes(5);
+
+class ControlLoop {
+ public:
+  ControlLoop(LoopNumber number, WorkloadSpecPtr spec);
+  // A loop for what an earlier run of the agent left behind; the spec is not known.
+  ControlLoop(LoopNumber number, InstanceName instance, std::string runtime);
+
+  // The effects are to be performed in this order; each that carries a token is answered once.
+  [[nodiscard]] Effects step(const Event& event);
+
+  // What the loop works towards: the spec of the newest command, or nothing when that is a delete.
+  [[nodiscard]] WorkloadSpecPtr wanted() const;
+  // The instance whose states the loop reports now.
+  [[nodiscard]] const InstanceName& instance() const { return instance_; }
+  [[nodiscard]] LoopNumber number() const { return number_; }
+
+ private:
+  enum class Stage : std::uint8_t {
+    kSettled,
+    kCreating,
+    kBetweenRetries,
+    kDeleting,
+    kBetweenDeletes,
+    kEnded
+  };
+
+  // Where a delete leads to: a new spec, nothing for a while, or the end of the loop.
+  struct Target {
+    WorkloadSpecPtr spec = nullptr;
+    bool ends = false;
+  };
+
+  Effects command(Target target);
+  Effects leave_instance(Target target);
+  Effects delete_container();
+  Effects arrive();
+  Effects start(std::optional<ContainerId> reuse);
+  Effects create(std::optional<ContainerId> reuse);
+  Effects created(const Created& event);
+  Effects create_failed(const CreateFailed& event);
+  Effects deleted(const Deleted& event);
+  Effects delete_failed(const DeleteFailed& event);
+  Effects observed(const Observed& event);
+  Effects timer_fired(const TimerFired& event);
+  Effects watch(const ContainerId& container);
+  Effects restart_if_wanted(const ExecutionState& state);
+
+  [[nodiscard]] Report report(Phase phase, std::string info = {}) const;
+  // Says that an instance which a newer command skipped over will never come.
+  void report_skipped(const Target& skipped, const Target& newer, Effects& effects) const;
+  Token new_token();
+
+  const LoopNumber number_;
+  std::uint32_t last_token_ = 0;
+  const std::string runtime_;  // of the first spec; a loop never moves to another runtime
+
+  InstanceName instance_;  // the one that runs, comes or goes
+  WorkloadSpecPtr spec_;   // of that instance; none for a left-behind one
+  std::optional<ContainerId> container_;
+  std::optional<Token> watch_;
+
+  Stage stage_ = Stage::kSettled;
+  Token awaited_ = 0;              // the answer or timer that moves the stage on
+  std::optional<Target> waiting_;  // the newest command while a call is under way
+  std::optional<Target> target_;   // where kDeleting and kBetweenDeletes lead to
+  bool gone_ = false;              // the instance was reported as removed
+  bool silent_ = false;            // what is being deleted is not ours to report
+  int failures_ = 0;               // of creating the current spec
+  Duration delete_pause_ = kFirstDeletePause;
+};
+
+std::string to_string(const Event& event);
+std::string to_string(const Effect& effect);
+
+}  // namespace tiphys::workload
