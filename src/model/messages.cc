@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/match.h"
+#include "base/strings.h"
+
 namespace tiphys {
 namespace {
 
@@ -11,7 +14,81 @@ bool equal(const std::vector<WorkloadSpecPtr>& a, const std::vector<WorkloadSpec
       [](const WorkloadSpecPtr& x, const WorkloadSpecPtr& y) { return x == y || *x == *y; });
 }
 
+std::string list_of(const std::vector<WorkloadState>& states) {
+  std::string text;
+  for (const auto& state : states)
+    text += concat(" ", to_string(state.instance), "=", to_string(state.state));
+  return text;
+}
+
+std::string list_of(const std::vector<WorkloadSpecPtr>& specs) {
+  std::string text;
+  for (const auto& spec : specs) text += concat(" +", to_string(spec->instance()));
+  return text;
+}
+
+std::string list_of(const std::vector<DeletedWorkload>& deleted) {
+  std::string text;
+  for (const auto& workload : deleted) text += concat(" -", to_string(workload.instance));
+  return text;
+}
+
+std::string summary_of(const Request& request) {
+  return match(
+      request.content,
+      [&](const UpdateStateRequest& r) {
+        return concat("UpdateStateRequest ", request.id, " ", join(r.update_masks, ","));
+      },
+      [&](const CompleteStateRequest& r) {
+        return concat("CompleteStateRequest ", request.id, " ", join(r.field_masks, ","));
+      },
+      [&](const LogsRequest&) { return concat("LogsRequest ", request.id); },
+      [&](const LogsCancelRequest&) { return concat("LogsCancelRequest ", request.id); },
+      [&](const EventsCancelRequest&) { return concat("EventsCancelRequest ", request.id); });
+}
+
+std::string summary_of(const Response& response) {
+  return match(
+      response.content,
+      [&](const ErrorResponse& r) { return concat("Error ", response.id, ": ", r.message); },
+      [&](const CompleteStateResponse&) { return concat("CompleteStateResponse ", response.id); },
+      [&](const UpdateStateSuccess& r) {
+        return concat("UpdateStateSuccess ", response.id, " +[", join(r.added_workloads, ","),
+                      "] -[", join(r.deleted_workloads, ","), "]");
+      },
+      [&](const LogsRequestAccepted&) { return concat("LogsRequestAccepted ", response.id); },
+      [&](const LogEntriesResponse&) { return concat("LogEntriesResponse ", response.id); },
+      [&](const LogsStopResponse&) { return concat("LogsStopResponse ", response.id); },
+      [&](const LogsCancelAccepted&) { return concat("LogsCancelAccepted ", response.id); },
+      [&](const EventsCancelAccepted&) { return concat("EventsCancelAccepted ", response.id); });
+}
+
 }  // namespace
+
+std::string summary(const ToServer& message) {
+  return match(
+      message, [](const AgentHello& m) { return concat("AgentHello ", m.agent); },
+      [](const UpdateWorkloadState& m) { return concat("UpdateWorkloadState", list_of(m.states)); },
+      [](const Request& m) { return summary_of(m); },
+      [](const Goodbye&) { return std::string("Goodbye"); },
+      [](const AgentLoadStatus& m) { return concat("AgentLoadStatus ", m.agent); },
+      [](const CommanderHello&) { return std::string("CommanderHello"); },
+      [](const LinkLogEntries& m) { return concat("LogEntriesResponse ", m.request_id); },
+      [](const LinkLogsStop& m) { return concat("LogsStopResponse ", m.request_id); });
+}
+
+std::string summary(const FromServer& message) {
+  return match(
+      message,
+      [](const UpdateWorkload& m) {
+        return concat("UpdateWorkload", list_of(m.deleted), list_of(m.added));
+      },
+      [](const UpdateWorkloadState& m) { return concat("UpdateWorkloadState", list_of(m.states)); },
+      [](const Response& m) { return summary_of(m); },
+      [](const ServerHello& m) { return concat("ServerHello", list_of(m.added)); },
+      [](const LinkLogsRequest& m) { return concat("LogsRequest ", m.request_id); },
+      [](const LinkLogsCancel& m) { return concat("LogsCancelRequest ", m.request_id); });
+}
 
 bool operator==(const ServerHello& a, const ServerHello& b) { return equal(a.added, b.added); }
 

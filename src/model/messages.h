@@ -193,6 +193,10 @@ bool operator==(const UpdateWorkload& a, const UpdateWorkload& b);
 using FromServer = std::variant<UpdateWorkload, UpdateWorkloadState, Response, ServerHello,
                                 LinkLogsRequest, LinkLogsCancel>;
 
+// One line for a log or a trace; not meant to be read back.
+std::string summary(const ToServer& message);
+std::string summary(const FromServer& message);
+
 // -- The control interface between a workload and its agent
 // ---------------------------------------------------------
 

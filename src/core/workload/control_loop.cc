@@ -81,6 +81,10 @@ WorkloadSpecPtr ControlLoop::wanted() const {
   return spec_;
 }
 
+bool ControlLoop::may_own(const InstanceName& instance, const ContainerId& container) const {
+  return container_ == container || (stage_ == Stage::kCreating && instance_ == instance);
+}
+
 // A new command ends every retry of the old spec: its timer becomes stale.
 // [impl->swdd~agent-workload-control-loop-prevents-retries-on-other-workload-commands~1]
 Effects ControlLoop::command(Target target) {

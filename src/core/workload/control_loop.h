@@ -158,6 +158,8 @@ class ControlLoop {
 
   // What the loop works towards: the spec of the newest command, or nothing when that is a delete.
   [[nodiscard]] WorkloadSpecPtr wanted() const;
+  // Could this container be the one that the loop has in hand? While a creation is under way its id is not known yet.
+  [[nodiscard]] bool may_own(const InstanceName& instance, const ContainerId& container) const;
   // The instance whose states the loop reports now.
   [[nodiscard]] const InstanceName& instance() const { return instance_; }
   [[nodiscard]] LoopNumber number() const { return number_; }

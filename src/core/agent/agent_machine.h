@@ -1,0 +1,160 @@
+#pragma once
+
+// The node machine: runs the workloads that the server wants on this agent. Pure: step() is told one event and answers
+// with what to do.
+//
+// It keeps a roster with one control loop per workload name, and the execution states of all workloads of the cluster.
+// A ServerHello is the complete list of what shall run here: the machine first asks every runtime what is there
+// already, holds every later change back until they answered, and then finds for each (wanted workload, found
+// container) pair what to do (harmonise.h). An UpdateWorkload is a change to that list. A sweep takes away, every now
+// and then, containers of this agent that no loop has in hand: a call to a runtime can outlive the agent that made it.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/instant.h"
+#include "core/agent/harmonise.h"
+#include "core/workload/control_loop.h"
+#include "model/messages.h"
+#include "model/workload_states.h"
+
+namespace tiphys::agent {
+
+using workload::ContainerId;
+using workload::Token;
+
+// -- What the machine is told ---------------------------------------------------------------------------------------
+
+struct Connected {};
+struct Disconnected {};
+struct Received {
+  FromServer message;
+};
+struct Listed {
+  Token token;
+  std::vector<FoundWorkload> found;
+};
+struct ListFailed {
+  Token token;
+  std::string cause;
+};
+// An answer, an observation or a timer for one of the control loops.
+struct ForLoop {
+  workload::Event event;
+};
+struct LoadSampled {
+  AgentStatus status;
+};
+
+using Event =
+    std::variant<Connected, Disconnected, Received, Listed, ListFailed, ForLoop, LoadSampled>;
+
+// -- What the machine wants done ------------------------------------------------------------------------------------
+
+struct Send {
+  ToServer message;
+};
+// Which containers, in whatever state, does this agent have in that runtime? Answered by Listed or ListFailed.
+struct ListWorkloads {
+  Token token;
+  std::string runtime;
+};
+struct Warn {
+  std::string text;
+};
+
+using Effect =
+    std::variant<Send, ListWorkloads, Warn, workload::CreateContainer, workload::DeleteContainer,
+                 workload::Watch, workload::Unwatch, workload::ArmTimer>;
+using Effects = std::vector<Effect>;
+
+struct Settings {
+  AgentName name;
+  Tags tags;
+  std::string protocol_version;
+  std::set<std::string> runtimes;  // the enabled ones
+};
+
+// How long a connection must have lived after a report to prove that the report arrived: a dead peer is noticed sooner.
+inline constexpr Duration kReportCertainlyArrived = std::chrono::seconds(30);
+inline constexpr Duration kSweepPeriod = std::chrono::seconds(60);
+
+class AgentMachine {
+ public:
+  explicit AgentMachine(Settings settings);
+
+  // The effects are to be performed in this order.
+  [[nodiscard]] Effects step(const Event& event, Instant now);
+
+  [[nodiscard]] const WorkloadStates& states() const { return states_; }
+
+ private:
+  using Loop = workload::ControlLoop;
+
+  // A ServerHello whose listings have not all answered.
+  struct Arrival {
+    std::map<std::string, WorkloadSpecPtr> wanted;
+    std::set<Token> awaited;
+    std::vector<FoundWorkload> found;
+    std::vector<UpdateWorkload> held_back;
+  };
+
+  // A removal that the server may not have heard of.
+  struct Tombstone {
+    InstanceName instance;
+    std::optional<Instant> sent;
+  };
+
+  void connected(Instant now);
+  void disconnected(Instant now);
+  void received(const FromServer& message, Instant now);
+  void server_hello(const ServerHello& hello, Instant now);
+  void listing_answered(Token token, const std::vector<FoundWorkload>& found, Instant now);
+  void finish_arrival(Instant now);
+  void adopt(const FoundWorkload& found, const Arrival& arrival, Instant now);
+  void take_away_quietly(const FoundWorkload& found);
+  void sweep();
+  void sweep_answered(Token token, const std::vector<FoundWorkload>& found);
+  void arm_sweep();
+  std::set<Token> list_all_runtimes();
+  void update_workload(const UpdateWorkload& update, Instant now);
+  void for_loop(const workload::Event& event, Instant now);
+
+  void add(WorkloadSpecPtr spec, Instant now);
+  void change(Loop& loop, WorkloadSpecPtr spec, Instant now);
+  void remove(const DeletedWorkload& deleted, Instant now);
+  Loop& open_loop(std::unique_ptr<Loop> loop);
+  void tell(Loop& loop, const workload::Event& event, Instant now);
+  void perform(Loop& loop, workload::Effects effects, Instant now);
+  void report(const InstanceName& instance, const ExecutionState& state, Instant now);
+  void send(ToServer message);
+  Token new_token();
+
+  const Settings settings_;
+  WorkloadStates
+      states_;  // of this agent's workloads as reported, and of the others as the server told
+  std::map<std::string, std::unique_ptr<Loop>> roster_;  // by workload name
+  std::map<workload::LoopNumber, Loop*> loops_;          // the same loops by number
+  workload::LoopNumber last_loop_ = 0;
+  std::uint32_t last_token_ = 0;  // tokens of the machine itself have loop number 0
+
+  bool connected_ = false;
+  std::optional<Arrival> arrival_;
+  Token sweep_timer_ = 0;          // an older timer is stale
+  std::set<Token> sweep_awaited_;  // listings of the sweep under way
+  std::vector<Tombstone> tombstones_;
+  std::optional<AgentStatus> unsent_load_;
+
+  Effects effects_;  // of the step under way
+};
+
+std::string to_string(const Event& event);
+std::string to_string(const Effect& effect);
+
+}  // namespace tiphys::agent
