@@ -1,0 +1,443 @@
+#include "core/server/server_machine.h"
+
+#include <set>
+#include <utility>
+
+#include "base/check.h"
+#include "base/match.h"
+#include "base/strings.h"
+
+namespace tiphys::server {
+namespace {
+
+constexpr std::string_view kVersionKey = "apiVersion";
+constexpr std::string_view kWorkloadPrefix = "workloads/";
+constexpr std::string_view kConfigPrefix = "configs/";
+
+void add_writes(std::string_view prefix, const Tree::Map& before, const Tree::Map& after,
+                std::vector<Write>& writes) {
+  Tree::Map::difference(
+      before, after, [&](const std::string& name, const Tree*, const Tree* value) {
+        writes.push_back(
+            {concat(prefix, name), value == nullptr ? std::nullopt : std::optional(*value)});
+      });
+}
+
+std::string not_supported(std::string_view feature) {
+  return concat(feature, " is not supported by this version");
+}
+
+}  // namespace
+
+std::vector<Write> writes_between(const State& before, const State& after) {
+  std::vector<Write> writes;
+  if (before.api_version != after.api_version)
+    writes.push_back({std::string(kVersionKey), Tree(after.api_version)});
+  add_writes(kWorkloadPrefix, before.workloads, after.workloads, writes);
+  add_writes(kConfigPrefix, before.configs, after.configs, writes);
+  return writes;
+}
+
+Result<State> state_from_records(const std::map<std::string, Tree>& records) {
+  State state;
+  Tree::Map workloads;
+  Tree::Map configs;
+  for (const auto& [key, value] : records) {
+    if (key == kVersionKey && value.string() != nullptr)
+      state.api_version = *value.string();
+    else if (key.starts_with(kWorkloadPrefix))
+      workloads = workloads.set(key.substr(kWorkloadPrefix.size()), value);
+    else if (key.starts_with(kConfigPrefix))
+      configs = configs.set(key.substr(kConfigPrefix.size()), value);
+    else
+      return fail(Code::kDataLoss,
+                  concat("the store holds a record of no known kind: '", key, "'"));
+  }
+  const Tree tree = Tree::Map()
+                        .set("apiVersion", state.api_version)
+                        .set("workloads", workloads)
+                        .set("configs", configs);
+  auto read = read_state(tree, Path{});
+  if (!read)
+    return fail(Code::kDataLoss, "the stored state cannot be read: " + to_string(read.error()));
+  return *std::move(read);
+}
+
+Effects ServerMachine::step(const Event& event) {
+  const bool from_a_peer = std::holds_alternative<Opened>(event) ||
+                           std::holds_alternative<Closed>(event) ||
+                           std::holds_alternative<Received>(event);
+  if (!ready_ && from_a_peer)
+    early_.push_back(event);
+  else
+    handle(event);
+  return std::exchange(effects_, {});
+}
+
+void ServerMachine::handle(const Event& event) {
+  match(
+      event, [&](const Start& e) { start(e); }, [&](const Opened& e) { opened(e); },
+      [&](const Closed& e) { closed(e.connection); }, [&](const Received& e) { received(e); },
+      [&](const Loaded& e) { loaded(e); },
+      [&](const LoadFailed& e) {
+        // Without the stored state nothing can be decided: a supervisor starts the process again.
+        if (loading_ == e.token)
+          effects_.emplace_back(Fatal{"The stored state could not be read: " + e.cause});
+      },
+      [&](const Committed& e) { committed(e); },
+      [&](const CommitConflict& e) { commit_conflict(e); },
+      [&](const CommitFailed& e) { commit_failed(e); });
+}
+
+// [impl->swdd~server-starts-without-startup-config~1]
+void ServerMachine::start(const Start& event) {
+  manifest_ = event.manifest;
+  load();
+}
+
+void ServerMachine::load() {
+  loading_ = ++last_token_;
+  effects_.emplace_back(Load{*loading_});
+}
+
+void ServerMachine::loaded(const Loaded& event) {
+  if (loading_ != event.token) return;
+  loading_.reset();
+  version_ = event.stored.version;
+  const auto manifest = std::exchange(manifest_, std::nullopt);
+  const bool from_manifest = event.stored.version == 0 && manifest.has_value();
+  auto plan = plan_state(state_, from_manifest ? *manifest : event.stored.desired);
+  if (!plan) {
+    effects_.emplace_back(Fatal{plan.error().message});
+    return;
+  }
+  // [impl->swdd~server-loads-startup-state-file~3]
+  if (from_manifest)
+    begin(*std::move(plan), std::nullopt);
+  else
+    apply(*std::move(plan), std::nullopt);
+  begin_next_update();
+  become_ready();
+}
+
+// Events of peers that came before the first state was known have their turn now.
+void ServerMachine::become_ready() {
+  if (ready_ || loading_ || in_flight_) return;
+  ready_ = true;
+  for (const auto& event : std::exchange(early_, {})) handle(event);
+}
+
+void ServerMachine::opened(const Opened& event) {
+  match(
+      event.peer, [&](const CommanderPeer& peer) { commanders_.emplace(event.connection, peer); },
+      [&](const AgentPeer& peer) {
+        if (const auto old = agents_.find(peer.name); old != agents_.end()) {
+          effects_.emplace_back(Warn{concat("Received a NEW hello from client ", peer.name.value,
+                                            ". Replacing sender for this client.")});
+          effects_.emplace_back(Close{old->second});
+          agent_connections_.erase(old->second);
+        }
+        agents_[peer.name] = event.connection;
+        agent_connections_[event.connection] = peer.name;
+
+        // [impl->swdd~server-informs-a-newly-connected-agent-workload-states~1]
+        UpdateWorkloadState others{state_.workload_states.of_all_but(peer.name)};
+        if (!others.states.empty()) send(event.connection, std::move(others));
+        // [impl->swdd~server-sends-all-workloads-on-start~2]
+        // [impl->swdd~agent-from-agent-field~1]
+        ServerHello hello;
+        state_.effective_workloads.for_each([&](const std::string&, const Tree& value) {
+          auto spec = value.object<WorkloadSpec>();
+          if (spec->instance().agent == peer.name) hello.added.push_back(std::move(spec));
+        });
+        send(event.connection, std::move(hello));
+        // [impl->swdd~server-stores-newly-connected-agent~2]
+        auto attributes = std::make_shared<AgentAttributes>();
+        attributes->tags = peer.tags;
+        state_.agents =
+            state_.agents.set(peer.name.value, std::shared_ptr<const AgentAttributes>(attributes));
+      });
+}
+
+void ServerMachine::closed(ConnectionNumber connection) {
+  commanders_.erase(connection);
+  const auto entry = agent_connections_.find(connection);
+  if (entry == agent_connections_.end()) return;  // a commander, or a stream that was replaced
+  const AgentName agent = entry->second;
+  agent_connections_.erase(entry);
+  agents_.erase(agent);
+  // [impl->swdd~server-removes-disconnected-agents-from-state~2]
+  state_.agents = state_.agents.erase(agent.value);
+  // [impl->swdd~server-set-workload-state-on-disconnect~1]
+  state_.workload_states.mark_disconnected(agent);
+  // [impl->swdd~server-distribute-workload-state-on-disconnect~1]
+  broadcast(state_.workload_states.of_agent(agent));
+}
+
+void ServerMachine::received(const Received& event) {
+  const bool known =
+      agent_connections_.contains(event.connection) || commanders_.contains(event.connection);
+  if (!known) return;  // the last words of a stream that was replaced or has ended
+  match(
+      event.message,
+      [&](const AgentHello& m) {
+        effects_.emplace_back(Warn{concat("Received unexpected AgentHello from '", m.agent, "'.")});
+      },
+      [&](const CommanderHello&) {
+        effects_.emplace_back(Warn{"Received unexpected CommanderHello."});
+      },
+      [&](const UpdateWorkloadState& m) { workload_states_reported(event.connection, m); },
+      [&](const AgentLoadStatus& m) { load_reported(event.connection, m); },
+      [&](const Request& m) { request(event.connection, m); },
+      [&](const Goodbye&) {
+        closed(event.connection);
+        effects_.emplace_back(Close{event.connection});
+      },
+      [&](const LinkLogEntries&) {}, [&](const LinkLogsStop&) {});
+}
+
+// An agent speaks for its own workloads only.
+// [impl->swdd~server-stores-workload-state~1]
+// [impl->swdd~server-forwards-workload-state~1]
+void ServerMachine::workload_states_reported(ConnectionNumber connection,
+                                             const UpdateWorkloadState& message) {
+  const auto agent = agent_connections_.find(connection);
+  std::vector<WorkloadState> own;
+  for (const auto& state : message.states)
+    if (agent != agent_connections_.end() && state.instance.agent == agent->second)
+      own.push_back(state);
+  if (own.size() != message.states.size())
+    effects_.emplace_back(
+        Warn{"Ignored workload states from a connection that does not run these workloads."});
+  for (const auto& state : own) state_.workload_states.update(state);
+  broadcast(own);
+}
+
+// [impl->swdd~server-receives-resource-availability~2]
+void ServerMachine::load_reported(ConnectionNumber connection, const AgentLoadStatus& message) {
+  const auto agent = agent_connections_.find(connection);
+  if (agent == agent_connections_.end() || agent->second.value != message.agent) return;
+  const Tree* entry = state_.agents.find(message.agent);
+  auto attributes = std::make_shared<AgentAttributes>(*entry->object<AgentAttributes>());
+  attributes->status = message.status;
+  state_.agents =
+      state_.agents.set(message.agent, std::shared_ptr<const AgentAttributes>(attributes));
+}
+
+// [impl->swdd~server-includes-id-in-control-interface-response~1]
+void ServerMachine::request(ConnectionNumber connection, const Request& request) {
+  const Requester requester{connection, request.id};
+  if (request.id.empty())
+    return refuse(requester, "A request needs an id that its answer can carry");
+  match(
+      request.content, [&](const UpdateStateRequest& r) { enqueue(requester, r); },
+      // [impl->swdd~server-provides-interface-get-complete-state~2]
+      [&](const CompleteStateRequest& r) {
+        if (r.subscribe_for_events)
+          return refuse(requester, not_supported("Subscribing for events"));
+        // A mask that selects nothing, or that cannot be read, is answered with an empty state, as peers expect.
+        answer(requester,
+               CompleteStateResponse{
+                   select_state(state_, r.field_masks).value_or(Tree(Tree::Map())), std::nullopt});
+      },
+      [&](const LogsRequest&) { refuse(requester, not_supported("Collecting logs")); },
+      [&](const LogsCancelRequest&) { refuse(requester, not_supported("Collecting logs")); },
+      [&](const EventsCancelRequest&) {
+        refuse(requester, not_supported("Subscribing for events"));
+      });
+}
+
+void ServerMachine::enqueue(Requester requester, const UpdateStateRequest& request) {
+  if (waiting_.size() >= kMaxWaitingUpdates)
+    return refuse(requester, concat("Update rejected: '", std::to_string(kMaxWaitingUpdates),
+                                    " other updates are waiting, try again later'"));
+  waiting_.push_back(WaitingUpdate{std::move(requester), request});
+  begin_next_update();
+}
+
+void ServerMachine::begin_next_update() {
+  while (!in_flight_ && !loading_ && (planned_again_ || !waiting_.empty())) {
+    WaitingUpdate update;
+    if (planned_again_) {
+      update = *std::exchange(planned_again_, std::nullopt);
+    } else {
+      update = std::move(waiting_.front());
+      waiting_.pop_front();
+    }
+    // [impl->swdd~server-continues-on-invalid-updated-state~1]
+    auto plan = plan_update(state_, update.request);
+    if (plan)
+      begin(*std::move(plan), std::move(update));
+    else
+      refuse(update.requester, plan.error().message);
+  }
+}
+
+void ServerMachine::begin(UpdatePlan plan, std::optional<WaitingUpdate> update) {
+  for (const auto& warning : plan.warnings) effects_.emplace_back(Warn{warning});
+  auto writes = writes_between(state_.desired, plan.desired);
+  if (writes.empty()) {
+    apply(std::move(plan), update ? std::optional(update->requester) : std::nullopt);
+    return;
+  }
+  const Token token = ++last_token_;
+  effects_.emplace_back(Commit{token, version_, std::move(writes)});
+  in_flight_ = UpdateInFlight{token, std::move(plan), std::move(update)};
+}
+
+void ServerMachine::committed(const Committed& event) {
+  if (!in_flight_ || in_flight_->token != event.token) return;
+  UpdateInFlight done = *std::exchange(in_flight_, std::nullopt);
+  version_ = event.version;
+  apply(std::move(done.plan), done.update ? std::optional(done.update->requester) : std::nullopt);
+  begin_next_update();
+  become_ready();
+}
+
+// Somebody else wrote: take over what is stored now and decide again.
+void ServerMachine::commit_conflict(const CommitConflict& event) {
+  if (!in_flight_ || in_flight_->token != event.token) return;
+  planned_again_ = std::exchange(in_flight_, std::nullopt)->update;
+  load();
+}
+
+void ServerMachine::commit_failed(const CommitFailed& event) {
+  if (!in_flight_ || in_flight_->token != event.token) return;
+  const UpdateInFlight failed = *std::exchange(in_flight_, std::nullopt);
+  if (failed.update)
+    refuse(failed.update->requester,
+           concat("Update rejected: 'The new state could not be stored: ", event.cause, "'"));
+  else
+    effects_.emplace_back(Fatal{"The startup state could not be stored: " + event.cause});
+  begin_next_update();
+}
+
+// [impl->swdd~server-state-updates-state-on-unmodified-workloads~1]
+// [impl->swdd~server-update-state-success-response~1]
+void ServerMachine::apply(UpdatePlan plan, const std::optional<Requester>& requester) {
+  set_agent_tags(plan.agent_tags);
+  const auto for_agents = settle_states(plan);
+  state_.desired = plan.desired;
+  state_.effective_workloads = plan.effective_workloads;
+  distribute(plan.added, for_agents);
+  if (!requester) return;
+  UpdateStateSuccess success;
+  for (const auto& spec : plan.added)
+    success.added_workloads.push_back(to_string(spec->instance()));
+  for (const auto& spec : plan.deleted)
+    success.deleted_workloads.push_back(to_string(spec->instance()));
+  answer(*requester, std::move(success));
+}
+
+void ServerMachine::set_agent_tags(const std::map<std::string, Tags>& tags) {
+  for (const auto& [agent, new_tags] : tags) {
+    const Tree* entry = state_.agents.find(agent);
+    if (entry == nullptr) continue;  // gone while the update was under way
+    auto attributes = std::make_shared<AgentAttributes>(*entry->object<AgentAttributes>());
+    attributes->tags = new_tags;
+    state_.agents = state_.agents.set(agent, std::shared_ptr<const AgentAttributes>(attributes));
+  }
+}
+
+// Brings the states of coming and going workloads in line, and answers with the deletes that an agent has to do. What
+// no agent can take away, because nothing was ever started, is removed here and now.
+// [impl->swdd~server-handles-not-started-deleted-workloads~1]
+// [impl->swdd~server-sets-state-of-new-workloads-to-pending~1]
+std::vector<DeletedWorkload> ServerMachine::settle_states(const UpdatePlan& plan) {
+  std::vector<DeletedWorkload> for_agents;
+  std::vector<WorkloadState> removed;
+  std::set<InstanceName> added;
+  for (const auto& spec : plan.added) added.insert(spec->instance());
+  for (const auto& spec : plan.deleted) {
+    const InstanceName& instance = spec->instance();
+    const ExecutionState* state = state_.workload_states.find(instance);
+    const bool never_started = state != nullptr && state->phase == Phase::kPendingInitial;
+    if (!instance.agent.empty() && (is_connected(instance.agent) || !never_started)) {
+      for_agents.push_back({instance, {}});
+      continue;
+    }
+    state_.workload_states.remove(instance);
+    if (!added.contains(instance)) removed.push_back({instance, ExecutionState(Phase::kRemoved)});
+  }
+  for (const auto& spec : plan.added) state_.workload_states.add_initial(spec->instance());
+  broadcast(removed);
+  return for_agents;
+}
+
+void ServerMachine::distribute(const std::vector<WorkloadSpecPtr>& added,
+                               const std::vector<DeletedWorkload>& deleted) {
+  std::map<AgentName, UpdateWorkload> by_agent;
+  for (const auto& spec : added) by_agent[spec->instance().agent].added.push_back(spec);
+  for (const auto& workload : deleted)
+    by_agent[workload.instance.agent].deleted.push_back(workload);
+  // An agent that is away gets the whole list when it comes back.
+  for (auto& [agent, message] : by_agent)
+    if (const auto connection = agents_.find(agent); connection != agents_.end())
+      send(connection->second, std::move(message));
+}
+
+// To every agent the states of the others, to a commander that wants them all of them.
+void ServerMachine::broadcast(const std::vector<WorkloadState>& states) {
+  if (states.empty()) return;
+  for (const auto& [agent, connection] : agents_) {
+    UpdateWorkloadState message;
+    for (const auto& state : states)
+      if (state.instance.agent != agent) message.states.push_back(state);
+    if (!message.states.empty()) send(connection, std::move(message));
+  }
+  for (const auto& [connection, peer] : commanders_)
+    if (peer.gets_workload_states) send(connection, UpdateWorkloadState{states});
+}
+
+void ServerMachine::send(ConnectionNumber connection, FromServer message) {
+  effects_.emplace_back(Send{connection, std::move(message)});
+}
+
+void ServerMachine::answer(const Requester& requester, decltype(Response::content) content) {
+  const bool open = agent_connections_.contains(requester.connection) ||
+                    commanders_.contains(requester.connection);
+  if (open) send(requester.connection, Response{requester.request_id, std::move(content)});
+}
+
+void ServerMachine::refuse(const Requester& requester, std::string message) {
+  answer(requester, ErrorResponse{std::move(message)});
+}
+
+std::string to_string(const Event& event) {
+  return match(
+      event,
+      [](const Start& e) { return std::string(e.manifest ? "start with a manifest" : "start"); },
+      [](const Opened& e) {
+        const auto* agent = std::get_if<AgentPeer>(&e.peer);
+        return concat("opened #", std::to_string(e.connection), agent ? " agent " : " commander",
+                      agent ? agent->name.value : "");
+      },
+      [](const Closed& e) { return concat("closed #", std::to_string(e.connection)); },
+      [](const Received& e) {
+        return concat("received #", std::to_string(e.connection), " ", summary(e.message));
+      },
+      [](const Loaded& e) { return concat("loaded version ", std::to_string(e.stored.version)); },
+      [](const LoadFailed& e) { return "load failed: " + e.cause; },
+      [](const Committed& e) { return concat("committed version ", std::to_string(e.version)); },
+      [](const CommitConflict&) { return std::string("commit conflict"); },
+      [](const CommitFailed& e) { return "commit failed: " + e.cause; });
+}
+
+std::string to_string(const Effect& effect) {
+  return match(
+      effect,
+      [](const Send& e) {
+        return concat("send #", std::to_string(e.connection), " ", summary(e.message));
+      },
+      [](const Close& e) { return concat("close #", std::to_string(e.connection)); },
+      [](const Load&) { return std::string("load"); },
+      [](const Commit& e) {
+        std::string text = concat("commit on version ", std::to_string(e.decided_on));
+        for (const auto& write : e.writes) text += concat(write.value ? " +" : " -", write.key);
+        return text;
+      },
+      [](const Warn& e) { return "warn " + e.text; },
+      [](const Fatal& e) { return "fatal " + e.text; });
+}
+
+}  // namespace tiphys::server

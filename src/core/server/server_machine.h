@@ -1,0 +1,208 @@
+#pragma once
+
+// The cluster machine: holds the wanted state, the agents and what they report, and tells each agent what to run. Pure:
+// step() is told one event and answers with what to do.
+//
+//   UpdateState ──plan──▶ Commit ──Committed──▶ the plan becomes the state; agents and requester are told
+//                            ├──CommitConflict──▶ Load, take over what is stored, plan again
+//                            └──CommitFailed──▶ the requester gets an error, the state stays
+//
+// Nobody is told of a wanted state before it is stored. One update is under way at a time; others wait in order, and
+// everything else runs against the state that holds. What agents report is not stored: they report it again.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/server/update.h"
+#include "model/messages.h"
+#include "model/state.h"
+
+namespace tiphys::server {
+
+// Names one stream of a peer; never used twice, so that a late word of a replaced stream is recognised.
+using ConnectionNumber = std::uint64_t;
+using Token = std::uint64_t;
+// Of a key in the store: 0 is "not there", every write raises it.
+using Version = std::uint64_t;
+
+// -- What the machine is told ---------------------------------------------------------------------------------------
+
+// The first event. A manifest counts only when the store holds no state.
+struct Start {
+  std::optional<State> manifest;
+};
+
+struct AgentPeer {
+  AgentName name;
+  Tags tags;
+};
+// A commander on the deprecated connection also gets the workload states of all agents.
+struct CommanderPeer {
+  bool gets_workload_states = false;
+};
+struct Opened {
+  ConnectionNumber connection;
+  std::variant<AgentPeer, CommanderPeer> peer;
+};
+struct Closed {
+  ConnectionNumber connection;
+};
+struct Received {
+  ConnectionNumber connection;
+  ToServer message;
+};
+
+struct StoredState {
+  State desired;
+  Version version = 0;  // 0: nothing is stored
+};
+struct Loaded {
+  Token token;
+  StoredState stored;
+};
+struct LoadFailed {
+  Token token;
+  std::string cause;
+};
+struct Committed {
+  Token token;
+  Version version;
+};
+struct CommitConflict {
+  Token token;
+};
+struct CommitFailed {
+  Token token;
+  std::string cause;
+};
+
+using Event = std::variant<Start, Opened, Closed, Received, Loaded, LoadFailed, Committed,
+                           CommitConflict, CommitFailed>;
+
+// -- What the machine wants done ------------------------------------------------------------------------------------
+
+struct Send {
+  ConnectionNumber connection;
+  FromServer message;
+};
+// Ends the stream with OK.
+struct Close {
+  ConnectionNumber connection;
+};
+// Answered by Loaded or LoadFailed.
+struct Load {
+  Token token;
+};
+// One changed entry of the wanted state: a part (apiVersion, workloads, configs), a name, and its new value, if any.
+struct Write {
+  std::string key;
+  std::optional<Tree> value;
+};
+// All writes or none, and only if the stored state still has the version that they were decided on. Answered by
+// Committed, CommitConflict or CommitFailed.
+struct Commit {
+  Token token;
+  Version decided_on;
+  std::vector<Write> writes;
+};
+struct Warn {
+  std::string text;
+};
+// The start failed: the process ends with this text.
+struct Fatal {
+  std::string text;
+};
+
+using Effect = std::variant<Send, Close, Load, Commit, Warn, Fatal>;
+using Effects = std::vector<Effect>;
+
+// What an update writes to the store, and how a state is put together from what is stored.
+std::vector<Write> writes_between(const State& before, const State& after);
+Result<State> state_from_records(const std::map<std::string, Tree>& records);
+
+inline constexpr std::size_t kMaxWaitingUpdates = 64;
+
+class ServerMachine {
+ public:
+  // The effects are to be performed in this order.
+  [[nodiscard]] Effects step(const Event& event);
+
+  // What holds: stored, and told or about to be told to the agents.
+  [[nodiscard]] const CompleteState& state() const { return state_; }
+
+ private:
+  struct Requester {
+    ConnectionNumber connection;
+    std::string request_id;
+  };
+  struct WaitingUpdate {
+    Requester requester;
+    UpdateStateRequest request;
+  };
+
+  // An update between its plan and the word of the store. The startup manifest has no requester.
+  struct UpdateInFlight {
+    Token token;
+    UpdatePlan plan;
+    std::optional<WaitingUpdate> update;
+  };
+
+  void handle(const Event& event);
+  void start(const Start& event);
+  void loaded(const Loaded& event);
+  void opened(const Opened& event);
+  void closed(ConnectionNumber connection);
+  void received(const Received& event);
+  void committed(const Committed& event);
+  void commit_conflict(const CommitConflict& event);
+  void commit_failed(const CommitFailed& event);
+
+  void workload_states_reported(ConnectionNumber connection, const UpdateWorkloadState& message);
+  void load_reported(ConnectionNumber connection, const AgentLoadStatus& message);
+  void request(ConnectionNumber connection, const Request& request);
+  void enqueue(Requester requester, const UpdateStateRequest& request);
+  void begin_next_update();
+  void begin(UpdatePlan plan, std::optional<WaitingUpdate> update);
+  void apply(UpdatePlan plan, const std::optional<Requester>& requester);
+  void set_agent_tags(const std::map<std::string, Tags>& tags);
+  std::vector<DeletedWorkload> settle_states(const UpdatePlan& plan);
+  void distribute(const std::vector<WorkloadSpecPtr>& added,
+                  const std::vector<DeletedWorkload>& deleted);
+  void broadcast(const std::vector<WorkloadState>& states);
+  void load();
+  void become_ready();
+
+  [[nodiscard]] bool is_connected(const AgentName& agent) const { return agents_.contains(agent); }
+  void send(ConnectionNumber connection, FromServer message);
+  void answer(const Requester& requester, decltype(Response::content) content);
+  void refuse(const Requester& requester, std::string message);
+
+  CompleteState state_;
+  Version version_ = 0;  // of the stored state that state_ was made from
+
+  std::map<AgentName, ConnectionNumber> agents_;
+  std::map<ConnectionNumber, AgentName> agent_connections_;
+  std::map<ConnectionNumber, CommanderPeer> commanders_;
+
+  bool ready_ = false;  // the start is over; until then every other event waits
+  std::deque<Event> early_;
+  std::optional<State> manifest_;
+  Token last_token_ = 0;
+  std::optional<Token> loading_;
+  std::optional<WaitingUpdate> planned_again_;  // met a conflict; runs first after the load
+  std::optional<UpdateInFlight> in_flight_;
+  std::deque<WaitingUpdate> waiting_;
+
+  Effects effects_;  // of the step under way
+};
+
+std::string to_string(const Event& event);
+std::string to_string(const Effect& effect);
+
+}  // namespace tiphys::server

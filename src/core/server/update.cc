@@ -1,0 +1,202 @@
+#include "core/server/update.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/strings.h"
+#include "model/path.h"
+#include "model/reading.h"
+
+namespace tiphys::server {
+namespace {
+
+const Path kDesiredPath{{"desiredState"}};
+
+tl::unexpected<Error> rejected(std::string_view reason) {
+  return fail(Code::kInvalidArgument, concat("Update rejected: '", reason, "'"));
+}
+
+tl::unexpected<Error> invalid_state(std::string_view reason) {
+  return rejected(concat("Resulting State is invalid, reason: '", reason, "'"));
+}
+
+tl::unexpected<Error> unreadable(const FieldError& error) {
+  return invalid_state(concat("Could not parse into CompleteState: '", error.offence, "'"));
+}
+
+// Along a mask: what the new state has there replaces what the old one has, and what it lacks goes.
+Result<Tree> apply_mask(const Tree& tree, const Tree& new_state, const std::string& mask) {
+  const Path path = parse_path(mask);
+  const auto value = path.empty() ? std::nullopt : get(new_state, path);
+  auto changed =
+      value ? set(tree, path, *value, Empties::kKeep) : remove(tree, path, Empties::kKeep);
+  if (!changed) return rejected(concat("Could not find field ", mask));
+  return *std::move(changed);
+}
+
+// [impl->swdd~update-desired-state-empty-update-mask~1]
+Result<State> whole_state(const CompleteState& current, const Tree& new_state) {
+  const auto desired = new_state.child("desiredState");
+  if (!desired)
+    return invalid_state("Could not parse into CompleteState: 'Missing field 'desired_state''");
+  if (!desired->child("workloads"))
+    return invalid_state(
+        "Could not parse into CompleteState: 'Cannot convert field 'desired_state' to spec object: "
+        "'Missing field "
+        "'workloads''.'");
+  auto state = read_state(*desired, kDesiredPath, current.desired);
+  if (!state) return unreadable(state.error());
+  return *std::move(state);
+}
+
+// The tags of connected agents that the new part `agents` sets. A message that says nothing of an agent's tags leaves
+// them as they are, unless a mask names them.
+Result<std::map<std::string, Tags>> changed_tags(const Tree::Map& connected, const Tree& agents,
+                                                 const std::vector<std::string>& masks) {
+  std::map<std::string, Tags> changed;
+  std::optional<FieldError> error;
+  const auto named_by_mask = [&](const std::string& agent) {
+    const std::string tags = concat("agents.", agent, ".tags");
+    return std::find(masks.begin(), masks.end(), tags) != masks.end();
+  };
+  const auto read_tags = [&](const std::string& agent, const Tree& value) {
+    Tags tags;
+    value.entries().for_each([&](const std::string& key, const Tree& tag) {
+      auto text = read_string(tag, Path{{"agents", agent, "tags", key}});
+      if (text)
+        tags.emplace(key, *std::move(text));
+      else
+        error = std::move(text).error();
+    });
+    return tags;
+  };
+  Tree::Map::difference(
+      connected, agents.entries(),
+      [&](const std::string& agent, const Tree* old_value, const Tree* new_value) {
+        if (old_value == nullptr || new_value == nullptr) return;
+        const auto value = new_value->child("tags");
+        if (!value && !named_by_mask(agent)) return;
+        Tags tags = value ? read_tags(agent, *value) : Tags{};
+        if (tags != old_value->object<AgentAttributes>()->tags) changed[agent] = std::move(tags);
+      });
+  if (error) return unreadable(*error);
+  return changed;
+}
+
+Result<WorkloadSpecPtr> checked_spec(const std::string& name, const WorkloadPtr& workload) {
+  if (!workload->configs.empty())
+    return fail(Code::kUnimplemented, "Configs of a workload are not supported by this version");
+  if (!workload->dependencies.empty())
+    return fail(Code::kUnimplemented,
+                "Dependencies of a workload are not supported by this version");
+  return WorkloadSpec::make(name, workload);
+}
+
+}  // namespace
+
+// [impl->swdd~server-provides-update-desired-state-interface~1]
+Result<UpdatePlan> plan_update(const CompleteState& current, const UpdateStateRequest& request) {
+  const Tree& new_state = request.new_state;
+  if (request.update_masks.empty()) {
+    TIPHYS_TRY(State wanted, whole_state(current, new_state));
+    TIPHYS_TRY(UpdatePlan plan, plan_state(current, std::move(wanted)));
+    TIPHYS_TRY(plan.agent_tags,
+               changed_tags(current.agents, new_state.child("agents").value_or(Tree()), {}));
+    return plan;
+  }
+
+  // [impl->swdd~update-desired-state-with-update-mask~1]
+  Tree tree = Tree::Map()
+                  .set("desiredState", current.desired.to_tree(Empties::kKeep))
+                  .set("agents", current.agents)
+                  .set("workloadStates", Tree::Map())
+                  .set("effectiveState", Tree::Map());
+  for (const auto& mask : request.update_masks) {
+    TIPHYS_TRY(tree, apply_mask(tree, new_state, mask));
+  }
+  State wanted;
+  if (const auto desired = tree.child("desiredState")) {
+    auto read = read_state(*desired, kDesiredPath, current.desired);
+    if (!read) return unreadable(read.error());
+    wanted = *std::move(read);
+  }
+  TIPHYS_TRY(UpdatePlan plan, plan_state(current, std::move(wanted)));
+  TIPHYS_TRY(plan.agent_tags, changed_tags(current.agents, tree.child("agents").value_or(Tree()),
+                                           request.update_masks));
+  return plan;
+}
+
+// The order of the checks is what a requester sees when several things are wrong.
+// [impl->swdd~server-desired-state-field-conventions~1]
+// [impl->swdd~update-desired-state-with-invalid-version~1]
+// [impl->swdd~update-desired-state-with-missing-version~1]
+Result<UpdatePlan> plan_state(const CompleteState& current, State wanted) {
+  UpdatePlan plan;
+  TIPHYS_TRY(const ApiVersion version, parse_api_version(wanted.api_version));
+  if (version != ApiVersion::kV1) plan.warnings.push_back(deprecation_warning(version));
+  TIPHYS_REQUIRE(check_config_names(wanted, current.desired));
+
+  Status status;
+  plan.effective_workloads = current.effective_workloads;
+  // [impl->swdd~server-detects-new-workload~1]
+  // [impl->swdd~server-detects-deleted-workload~1]
+  // [impl->swdd~server-detects-changed-workload~1]
+  // [impl->swdd~server-state-triggers-validation-of-workload-fields~1]
+  Tree::Map::difference(
+      current.desired.workloads, wanted.workloads,
+      [&](const std::string& name, const Tree* old_value, const Tree* new_value) {
+        if (!status) return;
+        if (old_value != nullptr) {
+          plan.deleted.push_back(current.effective_workloads.find(name)->object<WorkloadSpec>());
+          plan.effective_workloads = plan.effective_workloads.erase(name);
+        }
+        if (new_value == nullptr) return;
+        auto spec = checked_spec(name, new_value->object<Workload>());
+        if (!spec) {
+          status = fail(spec.error().code, spec.error().message);
+          return;
+        }
+        plan.effective_workloads = plan.effective_workloads.set(name, *spec);
+        plan.added.push_back(*std::move(spec));
+      });
+  if (!status) return invalid_state(status.error().message);
+  plan.desired = std::move(wanted);
+  return plan;
+}
+
+// [impl->swdd~server-filters-get-complete-state-result~2]
+// [impl->swdd~server-filters-get-complete-state-result-with-wildcards~1]
+Result<Tree> select_state(const CompleteState& state, const std::vector<std::string>& masks) {
+  const Tree tree = state.to_tree();
+  if (masks.empty()) return tree;
+
+  std::vector<Path> paths;
+  paths.reserve(masks.size() + 2);
+  for (const auto& mask : masks) paths.push_back(parse_path(mask));
+  const auto add = [&](Path path) {
+    if (std::find(paths.begin(), paths.end(), path) == paths.end())
+      paths.push_back(std::move(path));
+  };
+  for (std::size_t i = 0; i < masks.size(); ++i) {
+    const auto segments = paths[i].segments;  // a copy: add() may move the paths
+    if (segments.empty()) continue;
+    for (const char* part : {"desiredState", "effectiveState"})
+      if (segments[0] == part || (segments[0] == "*" && segments.size() > 1))
+        add(Path{{part, "apiVersion"}});
+    // State and sub-state are one field on the wire: one without the other would be lost.
+    const auto is_name = [](const std::string& segment) {
+      return segment == "*" || (!segment.empty() && has_only_name_characters(segment));
+    };
+    if (segments.size() == 5 && segments[0] == "workloadStates" &&
+        std::all_of(segments.begin() + 1, segments.begin() + 4, is_name)) {
+      Path sibling{segments};
+      if (segments[4] == "state") sibling.segments[4] = "subState";
+      if (segments[4] == "subState") sibling.segments[4] = "state";
+      add(std::move(sibling));
+    }
+  }
+  return select(tree, paths);
+}
+
+}  // namespace tiphys::server

@@ -1,0 +1,17 @@
+#pragma once
+
+// Which peers understand each other: those whose versions have the same major number.
+
+#include <string_view>
+
+#include "base/result.h"
+
+namespace tiphys {
+
+// What this build reports; it speaks Ankaios 1.x.
+inline constexpr std::string_view kProtocolVersion = "1.1.0+tiphys.0.1.0";
+
+// Fails unless `received` is a complete semantic version with the same major number as ours.
+Status check_protocol_version(std::string_view received);
+
+}  // namespace tiphys
