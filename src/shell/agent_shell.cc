@@ -1,0 +1,86 @@
+#include "shell/agent_shell.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "base/match.h"
+
+namespace tiphys::shell {
+
+AgentShell::AgentShell(agent::Settings settings, Strand& strand, Clock& clock, Timers& timers,
+                       Trace& trace, Log& log, AgentLink& link,
+                       std::map<std::string, Runtime*> runtimes)
+    : name_(settings.name),
+      machine_(settings),
+      timers_(timers),
+      log_(log),
+      link_(link),
+      runtimes_(std::move(runtimes)),
+      actor_(
+          {.name = "agent " + settings.name.value}, strand, clock, trace,
+          [this](const agent::Event& event, Instant now) { return machine_.step(event, now); },
+          [this](agent::Effect effect) { perform(std::move(effect)); }) {}
+
+void AgentShell::perform(agent::Effect effect) {
+  match(
+      std::move(effect), [&](agent::Send e) { link_.send(e.message); },
+      [&](agent::ListWorkloads e) { list(e); }, [&](agent::Warn e) { log_.warn(e.text); },
+      [&](workload::CreateContainer e) { create(std::move(e)); },
+      [&](workload::DeleteContainer e) { remove(std::move(e)); },
+      [&](workload::Watch e) {
+        watches_[e.token] = &runtime(e.runtime);
+        watches_[e.token]->watch(e.token, e.instance, e.container,
+                                 [this, token = e.token](ExecutionState state) {
+                                   tell_loop(workload::Observed{token, std::move(state)});
+                                 });
+      },
+      [&](workload::Unwatch e) {
+        const auto watch = watches_.find(e.token);
+        TIPHYS_CHECK(watch != watches_.end(), "a watch that ends has begun");
+        watch->second->unwatch(e.token);
+        watches_.erase(watch);
+      },
+      [&](workload::ArmTimer e) {
+        timers_.after(e.after, [this, token = e.token] { tell_loop(workload::TimerFired{token}); });
+      });
+}
+
+void AgentShell::list(const agent::ListWorkloads& effect) {
+  runtime(effect.runtime)
+      .list(name_, [this, token = effect.token](Result<std::vector<agent::FoundWorkload>> found) {
+        if (found)
+          actor_.tell(agent::Listed{token, *std::move(found)});
+        else
+          actor_.tell(agent::ListFailed{token, found.error().message});
+      });
+}
+
+void AgentShell::create(workload::CreateContainer effect) {
+  runtime(effect.runtime)
+      .create(effect.spec, effect.reuse,
+              [this, token = effect.token](CreateResult<workload::ContainerId> container) {
+                if (container)
+                  tell_loop(workload::Created{token, *std::move(container)});
+                else
+                  tell_loop(workload::CreateFailed{token, container.error().cause,
+                                                   container.error().may_succeed_later});
+              });
+}
+
+void AgentShell::remove(workload::DeleteContainer effect) {
+  runtime(effect.runtime)
+      .remove(effect.instance, effect.container, [this, token = effect.token](Status status) {
+        if (status)
+          tell_loop(workload::Deleted{token});
+        else
+          tell_loop(workload::DeleteFailed{token, status.error().message});
+      });
+}
+
+Runtime& AgentShell::runtime(const std::string& name) const {
+  const auto entry = runtimes_.find(name);
+  TIPHYS_CHECK(entry != runtimes_.end(), "the machine speaks to enabled runtimes only");
+  return *entry->second;
+}
+
+}  // namespace tiphys::shell

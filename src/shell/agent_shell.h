@@ -1,0 +1,49 @@
+#pragma once
+
+// An agent's machine between its server and its runtimes.
+
+#include <map>
+#include <string>
+
+#include "core/agent/agent_machine.h"
+#include "shell/actor.h"
+#include "shell/link.h"
+#include "shell/runtime.h"
+
+namespace tiphys::shell {
+
+class AgentShell {
+ public:
+  // The runtimes are those that the settings enable, by name.
+  AgentShell(agent::Settings settings, Strand& strand, Clock& clock, Timers& timers, Trace& trace,
+             Log& log, AgentLink& link, std::map<std::string, Runtime*> runtimes);
+
+  void connected() { actor_.tell(agent::Connected{}); }
+  void disconnected() { actor_.tell(agent::Disconnected{}); }
+  // False when so much waits that the link should stop reading for a while; the message is kept by the link.
+  [[nodiscard]] bool received(FromServer message) {
+    return actor_.try_tell(agent::Received{std::move(message)});
+  }
+  void load_sampled(AgentStatus status) { actor_.tell_latest(0, agent::LoadSampled{status}); }
+
+  [[nodiscard]] const WorkloadStates& states() const { return machine_.states(); }
+
+ private:
+  void perform(agent::Effect effect);
+  void list(const agent::ListWorkloads& effect);
+  void create(workload::CreateContainer effect);
+  void remove(workload::DeleteContainer effect);
+  void tell_loop(workload::Event event) { actor_.tell(agent::ForLoop{std::move(event)}); }
+  [[nodiscard]] Runtime& runtime(const std::string& name) const;
+
+  const AgentName name_;
+  agent::AgentMachine machine_;
+  Timers& timers_;
+  Log& log_;
+  AgentLink& link_;
+  const std::map<std::string, Runtime*> runtimes_;
+  std::map<workload::Token, Runtime*> watches_;  // which runtime to tell when a watch ends
+  Actor<agent::Event, agent::Effect> actor_;
+};
+
+}  // namespace tiphys::shell

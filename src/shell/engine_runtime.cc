@@ -1,0 +1,189 @@
+#include "shell/engine_runtime.h"
+
+#include <utility>
+
+#include "base/match.h"
+
+namespace tiphys::shell {
+namespace {
+
+// Ankaios' own labels, by which other versions of it find their workloads.
+constexpr const char* kInstanceLabel = "name";
+constexpr const char* kAnkaiosAgentLabel = "agent";
+
+std::optional<InstanceName> instance_of(const Container& container) {
+  const auto label = container.labels.find(kInstanceLabel);
+  if (label == container.labels.end()) return std::nullopt;
+  auto instance = parse_instance_name(label->second);
+  if (!instance) return std::nullopt;
+  return *std::move(instance);
+}
+
+}  // namespace
+
+EngineRuntime::EngineRuntime(Settings settings, Engine& engine, Timers& timers,
+                             ReadConfig read_config)
+    : settings_(std::move(settings)),
+      engine_(engine),
+      timers_(timers),
+      read_config_(std::move(read_config)) {}
+
+void EngineRuntime::list(const AgentName& agent,
+                         std::function<void(Result<std::vector<agent::FoundWorkload>>)> sink) {
+  engine_.list(Owner{settings_.owner.part, agent}, [this, sink = std::move(sink)](auto containers) {
+    if (!containers) return sink(fail(containers.error()));
+    std::vector<agent::FoundWorkload> found;
+    for (const auto& container : *containers)
+      if (auto instance = instance_of(container))
+        found.push_back({settings_.name, *std::move(instance), execution_state_of(container.status),
+                         container.id});
+    sink(std::move(found));
+  });
+}
+
+void EngineRuntime::create(WorkloadSpecPtr spec, std::optional<ContainerId> reuse,
+                           std::function<void(CreateResult<ContainerId>)> sink) {
+  const InstanceName instance = spec->instance();
+  auto failed = [this, instance, sink](const Error& error) {
+    remove_leftovers(instance,
+                     [sink, error] { sink(tl::unexpected(CreateError{error.message, true})); });
+  };
+  if (reuse) {
+    engine_.start(*reuse, [failed, sink, id = *reuse](Status status) {
+      if (status)
+        sink(id);
+      else
+        failed(status.error());
+    });
+    return;
+  }
+  auto container = read_config_(*spec);
+  if (!container) return sink(tl::unexpected(container.error()));
+  container->name = to_string(instance);
+  container->labels[kInstanceLabel] = to_string(instance);
+  container->labels[kAnkaiosAgentLabel] = instance.agent.value;
+  engine_.create(settings_.owner, *std::move(container), true,
+                 [failed, sink](Result<ContainerId> id) {
+                   if (id)
+                     sink(*std::move(id));
+                   else
+                     failed(id.error());
+                 });
+}
+
+// A failed creation may have left a container that would block the name of the next try.
+void EngineRuntime::remove_leftovers(const InstanceName& instance, std::function<void()> done) {
+  engine_.list(settings_.owner, [this, instance, done = std::move(done)](auto containers) {
+    std::vector<ContainerId> leftovers;
+    if (containers)
+      for (const auto& container : *containers)
+        if (instance_of(container) == instance) leftovers.push_back(container.id);
+    if (leftovers.empty()) return done();
+    auto open = std::make_shared<std::size_t>(leftovers.size());
+    // What cannot be removed now is met again by the next try or by the sweep.
+    for (auto& leftover : leftovers)
+      engine_.remove(std::move(leftover), [open, done](const Status&) {
+        if (--*open == 0) done();
+      });
+  });
+}
+
+void EngineRuntime::remove(const InstanceName&, ContainerId container,
+                           std::function<void(Status)> sink) {
+  engine_.remove(std::move(container), std::move(sink));
+}
+
+void EngineRuntime::watch(workload::Token token, const InstanceName&, ContainerId container,
+                          std::function<void(ExecutionState)> sink) {
+  watches_.insert_or_assign(token, Watched{std::move(container), std::move(sink), std::nullopt});
+  refresh();
+}
+
+void EngineRuntime::unwatch(workload::Token token) { watches_.erase(token); }
+
+void EngineRuntime::listen() {
+  if (listening_) return;
+  listening_ = true;
+  engine_.watch(settings_.owner, [this](const EngineEvent& event) { changed(event); });
+}
+
+void EngineRuntime::changed(const EngineEvent& event) {
+  match(
+      event,
+      [&](const ContainerChanged& e) {
+        if (listing_) changed_during_listing_.insert(e.id);
+        // A sink may begin or end watches: look at each token anew.
+        std::vector<workload::Token> tokens;
+        for (const auto& [token, watched] : watches_)
+          if (watched.container == e.id) tokens.push_back(token);
+        for (const auto token : tokens)
+          if (const auto watched = watches_.find(token); watched != watches_.end())
+            tell(watched->second, execution_state_of(e.status));
+      },
+      [&](const ChangesLost&) {
+        listening_ = false;
+        refresh();
+      });
+}
+
+void EngineRuntime::refresh() {
+  if (listing_) {
+    list_again_ = true;
+    return;
+  }
+  if (watches_.empty()) return;
+  // Listening begins before the listing, so that nothing falls between them.
+  listen();
+  listing_ = true;
+  list_again_ = false;
+  changed_during_listing_.clear();
+  engine_.list(settings_.owner, [this](auto containers) { listed(containers, false); });
+}
+
+void EngineRuntime::listed(const Result<std::vector<Container>>& containers, bool second_try) {
+  if (!containers && !second_try) {
+    engine_.list(settings_.owner, [this](auto again) { listed(again, true); });
+    return;
+  }
+  listing_ = false;
+  std::map<ContainerId, ExecutionState> states;
+  if (containers)
+    for (const auto& container : *containers)
+      states.emplace(container.id, execution_state_of(container.status));
+  std::vector<workload::Token> tokens;
+  // A watch that began meanwhile may be about a container that the listing could not know: it has its own turn.
+  if (!list_again_ || containers)
+    for (const auto& [token, watched] : watches_) tokens.push_back(token);
+  for (const auto token : tokens) {
+    const auto entry = watches_.find(token);
+    if (entry == watches_.end() || changed_during_listing_.contains(entry->second.container))
+      continue;
+    const auto state = states.find(entry->second.container);
+    if (!containers)
+      tell(entry->second, ExecutionState(Phase::kFailedUnknown, settings_.listing_failed));
+    else if (state != states.end())
+      tell(entry->second, state->second);
+    else if (!list_again_)
+      tell(entry->second,
+           execution_state_of(ContainerStatus{workload::ContainerPhase::kGone, {}, 0, false}));
+  }
+  if (list_again_)
+    refresh();
+  else
+    refresh_after(listening_ ? kStateVerifyPeriod : kStatePollPeriod);
+}
+
+void EngineRuntime::refresh_after(Duration pause) {
+  timers_.after(pause, [this, generation = ++timer_generation_] {
+    if (generation == timer_generation_) refresh();
+  });
+}
+
+void EngineRuntime::tell(Watched& watched, const ExecutionState& state) {
+  if (watched.last == state) return;
+  watched.last = state;
+  const auto sink = watched.sink;  // the watch may end while it is told
+  sink(state);
+}
+
+}  // namespace tiphys::shell

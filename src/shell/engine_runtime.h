@@ -1,0 +1,76 @@
+#pragma once
+
+// Runs workloads on an engine: one container per instance, found again by its labels.
+//
+// States come from the engine's changes while those last, and from a listing of all containers: at once when a watch
+// begins, every second while there are no changes to listen to, every minute to verify them.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "shell/engine.h"
+#include "shell/runtime.h"
+#include "shell/strand.h"
+
+namespace tiphys::shell {
+
+inline constexpr Duration kStatePollPeriod = std::chrono::seconds(1);
+inline constexpr Duration kStateVerifyPeriod = std::chrono::seconds(60);
+
+class EngineRuntime final : public Runtime {
+ public:
+  // What the workload's runtime config means to this engine. A config that cannot be read will never succeed.
+  using ReadConfig = std::function<CreateResult<ContainerSpec>(const WorkloadSpec&)>;
+
+  struct Settings {
+    std::string name;  // of the runtime, as workloads say it
+    Owner owner;
+    std::string
+        listing_failed;  // the additional information of a state that the engine did not tell
+  };
+
+  EngineRuntime(Settings settings, Engine& engine, Timers& timers, ReadConfig read_config);
+
+  void list(const AgentName& agent,
+            std::function<void(Result<std::vector<agent::FoundWorkload>>)> sink) override;
+  void create(WorkloadSpecPtr spec, std::optional<ContainerId> reuse,
+              std::function<void(CreateResult<ContainerId>)> sink) override;
+  void remove(const InstanceName& instance, ContainerId container,
+              std::function<void(Status)> sink) override;
+  void watch(workload::Token token, const InstanceName& instance, ContainerId container,
+             std::function<void(ExecutionState)> sink) override;
+  void unwatch(workload::Token token) override;
+
+ private:
+  struct Watched {
+    ContainerId container;
+    std::function<void(ExecutionState)> sink;
+    std::optional<ExecutionState> last;
+  };
+
+  void remove_leftovers(const InstanceName& instance, std::function<void()> done);
+  void listen();
+  void changed(const EngineEvent& event);
+  void refresh();
+  void listed(const Result<std::vector<Container>>& containers, bool second_try);
+  void refresh_after(Duration pause);
+  static void tell(Watched& watched, const ExecutionState& state);
+
+  const Settings settings_;
+  Engine& engine_;
+  Timers& timers_;
+  const ReadConfig read_config_;
+
+  std::map<workload::Token, Watched> watches_;
+  bool listening_ = false;
+  bool listing_ = false;
+  bool list_again_ = false;                       // a watch began after the listing did
+  std::set<ContainerId> changed_during_listing_;  // the listing is older than what we know of these
+  std::uint64_t timer_generation_ = 0;            // an older timer is stale
+};
+
+}  // namespace tiphys::shell

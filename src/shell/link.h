@@ -1,0 +1,24 @@
+#pragma once
+
+// The link port: how the server reaches its peers and an agent its server. What peers say comes back as events.
+
+#include "core/server/server_machine.h"
+#include "model/messages.h"
+
+namespace tiphys::shell {
+
+class ServerLink {
+ public:
+  virtual ~ServerLink() = default;
+  // A message for a connection that has ended is dropped: its end is told as an event.
+  virtual void send(server::ConnectionNumber connection, const FromServer& message) = 0;
+  virtual void close(server::ConnectionNumber connection) = 0;
+};
+
+class AgentLink {
+ public:
+  virtual ~AgentLink() = default;
+  virtual void send(const ToServer& message) = 0;
+};
+
+}  // namespace tiphys::shell

@@ -1,0 +1,44 @@
+#pragma once
+
+// The runtime port: what a workload needs from whatever runs it. Every answer comes on the strand, exactly once.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "core/agent/harmonise.h"
+#include "core/workload/control_loop.h"
+#include "model/workload.h"
+
+namespace tiphys::shell {
+
+// Why a workload could not be created, and whether another try makes sense.
+struct CreateError {
+  std::string cause;
+  bool may_succeed_later = true;
+};
+template <class T>
+using CreateResult = tl::expected<T, CreateError>;
+
+// [impl->swdd~functions-required-by-runtime-connector~1]
+class Runtime {
+ public:
+  virtual ~Runtime() = default;
+
+  virtual void list(const AgentName& agent,
+                    std::function<void(Result<std::vector<agent::FoundWorkload>>)> sink) = 0;
+  // Starts the workload; with `reuse`, by starting that ended container again. A failure leaves nothing behind.
+  virtual void create(WorkloadSpecPtr spec, std::optional<workload::ContainerId> reuse,
+                      std::function<void(CreateResult<workload::ContainerId>)> sink) = 0;
+  // What is gone already counts as removed.
+  virtual void remove(const InstanceName& instance, workload::ContainerId container,
+                      std::function<void(Status)> sink) = 0;
+  // Tells the state at once and then whenever it differs, until unwatch() with the same token.
+  virtual void watch(workload::Token token, const InstanceName& instance,
+                     workload::ContainerId container, std::function<void(ExecutionState)> sink) = 0;
+  virtual void unwatch(workload::Token token) = 0;
+};
+
+}  // namespace tiphys::shell

@@ -1,0 +1,49 @@
+#pragma once
+
+// The server's machine between its store and its link.
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "core/server/server_machine.h"
+#include "shell/actor.h"
+#include "shell/link.h"
+#include "shell/store.h"
+
+namespace tiphys::shell {
+
+class ServerShell {
+ public:
+  // `on_fatal` is told why the server cannot go on; nothing happens after that.
+  ServerShell(Strand& strand, Clock& clock, Trace& trace, Log& log, Store& store, ServerLink& link,
+              std::function<void(std::string)> on_fatal);
+
+  void start(std::optional<State> manifest) { actor_.tell(server::Start{std::move(manifest)}); }
+  void opened(server::Opened event) { actor_.tell(std::move(event)); }
+  void closed(server::ConnectionNumber connection) { actor_.tell(server::Closed{connection}); }
+  // False when so much waits that the link should stop reading this stream for a while; the message is kept by the link.
+  [[nodiscard]] bool received(server::ConnectionNumber connection, ToServer message) {
+    return actor_.try_tell(server::Received{connection, std::move(message)});
+  }
+
+  [[nodiscard]] const CompleteState& state() const { return machine_.state(); }
+
+ private:
+  void perform(server::Effect effect);
+  void load(const server::Load& effect);
+  void commit(server::Commit effect);
+
+  server::ServerMachine machine_;
+  Log& log_;
+  Store& store_;
+  ServerLink& link_;
+  const std::function<void(std::string)> on_fatal_;
+  Actor<server::Event, server::Effect> actor_;
+};
+
+// Where the wanted state lives in a store. The head carries the version of the whole.
+inline constexpr const char* kDesiredPrefix = "desired/";
+inline constexpr const char* kDesiredHead = "desired/head";
+
+}  // namespace tiphys::shell
