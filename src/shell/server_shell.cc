@@ -25,7 +25,7 @@ Result<server::StoredState> stored_state(const Snapshot& snapshot) {
 
 }  // namespace
 
-ServerShell::ServerShell(Strand& strand, Clock& clock, Trace& trace, Log& log, Store& store,
+ServerShell::ServerShell(Strand& strand, Clock& clock, Trace& trace, Log& log, Records& store,
                          ServerLink& link, std::function<void(std::string)> on_fatal)
     : log_(log),
       store_(store),

@@ -16,8 +16,8 @@ namespace tiphys::shell {
 class ServerShell {
  public:
   // `on_fatal` is told why the server cannot go on; nothing happens after that.
-  ServerShell(Strand& strand, Clock& clock, Trace& trace, Log& log, Store& store, ServerLink& link,
-              std::function<void(std::string)> on_fatal);
+  ServerShell(Strand& strand, Clock& clock, Trace& trace, Log& log, Records& store,
+              ServerLink& link, std::function<void(std::string)> on_fatal);
 
   void start(std::optional<State> manifest) { actor_.tell(server::Start{std::move(manifest)}); }
   void opened(server::Opened event) { actor_.tell(std::move(event)); }
@@ -36,7 +36,7 @@ class ServerShell {
 
   server::ServerMachine machine_;
   Log& log_;
-  Store& store_;
+  Records& store_;
   ServerLink& link_;
   const std::function<void(std::string)> on_fatal_;
   Actor<server::Event, server::Effect> actor_;

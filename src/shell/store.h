@@ -66,15 +66,19 @@ struct Compacted {
 using WatchEvent = std::variant<Changes, Compacted>;
 using WatchId = std::uint64_t;
 
-class Store {
+// The records alone, for those who need no leases and no watches.
+class Records {
  public:
-  virtual ~Store() = default;
+  virtual ~Records() = default;
 
   virtual void get(std::string key, std::function<void(Result<Record>)> sink) = 0;  // kNotFound
   virtual void list(std::string prefix, std::function<void(Result<Snapshot>)> sink) = 0;
   // The revision of the commit; kAborted when a condition does not hold, kFailedPrecondition when the fence is gone.
   virtual void commit(Transaction transaction, std::function<void(Result<Revision>)> sink) = 0;
+};
 
+class Store : public Records {
+ public:
   // A lease ends when it was not kept alive for its time to live, or by revoke.
   virtual void grant_lease(Duration time_to_live, std::function<void(Result<LeaseId>)> sink) = 0;
   virtual void keep_alive(LeaseId lease, std::function<void(Status)> sink) = 0;  // kNotFound
