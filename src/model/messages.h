@@ -78,6 +78,8 @@ struct AlteredFields {
 struct CompleteStateResponse {
   Tree complete_state;  // a map; parts that were not asked for are missing
   std::optional<AlteredFields> altered_fields;
+  // kKeep for an answer to a request without masks: peers expect empty tags and the like in it.
+  Empties empties = Empties::kOmit;
   friend bool operator==(const CompleteStateResponse&, const CompleteStateResponse&) = default;
 };
 

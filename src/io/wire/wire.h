@@ -1,0 +1,35 @@
+#pragma once
+
+// Bytes <-> messages: protobuf on the outside, values of model/ on the inside.
+//
+// Encoding never fails. Every text leaves as UTF-8 (what is ill-formed becomes U+FFFD), every field that peers insist
+// on is set even when it is empty, and equal messages give equal bytes. What a tree holds but its message has no place
+// for is left out. A message of two gigabytes, which no peer would take, comes out empty.
+//
+// Decoding takes bytes from anyone and answers with a message or with a sentence that names the offence:
+//   kInvalidArgument   the bytes are no message, or a part that gives it its meaning is missing
+//   kNotFound          a log message without its inner message, which is to be ignored
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "model/messages.h"
+
+namespace tiphys::wire {
+
+// Agents and commanders to the server, and back.
+std::string encode(const ToServer& message);
+std::string encode(const FromServer& message);
+// A workload state that cannot be read is left out of its message; the others hold.
+Result<ToServer> decode_to_server(std::string_view bytes);
+// One part that cannot be read spoils its whole message: half a list of workloads would look like a deletion.
+Result<FromServer> decode_from_server(std::string_view bytes);
+
+// A workload to its agent, and back.
+std::string encode(const ToAnkaios& message);
+std::string encode(const FromAnkaios& message);
+Result<ToAnkaios> decode_to_ankaios(std::string_view bytes);
+Result<FromAnkaios> decode_from_ankaios(std::string_view bytes);
+
+}  // namespace tiphys::wire
