@@ -49,7 +49,7 @@ class RunTests(FakeTree):
         self.assertEqual(self.steps.passed, 1)
         self.assertEqual(self.steps.failures, ["build/dev/tests/model_test --gtest_filter=Name.Fails",
                                              "build/dev/tests/model_test --gtest_filter=Name.Skips",
-                                             "(cd tests/x && python3 -m unittest test_x.X.test_x)"])
+                                             "$(tools/setup --python) tools/run-unittests -k X.test_x tests/x"])
 
     def test_a_crash_counts_as_a_failure(self):
         self.steps.count([], False, ["ctest", "--preset", "dev"])

@@ -1,0 +1,43 @@
+import json
+import subprocess
+
+from fake_tree import TOOLS, FakeTree
+
+TESTS = """\
+import unittest
+
+
+class Sample(unittest.TestCase):
+    def test_passes(self):
+        pass
+
+    def test_fails(self):
+        self.fail()
+
+    def test_fails_in_part(self):
+        with self.subTest(part=1):
+            self.fail()
+
+    @unittest.skip("no reason")
+    def test_skips(self):
+        pass
+"""
+
+
+class RunUnittests(FakeTree):
+    def run_sample(self, *arguments):
+        self.write("test_sample.py", TESTS)
+        command = [TOOLS / "run-unittests", "--json", self.root / "results.json", *arguments, self.root]
+        run = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        tests = json.loads((self.root / "results.json").read_text())["python_tests"]
+        return run.returncode, {test["test"]: test["passed"] for test in tests}
+
+    def test_lists_every_test_and_fails_with_one(self):
+        self.assertEqual(self.run_sample(), (1, {"Sample.test_passes": True, "Sample.test_fails": False,
+                                                 "Sample.test_fails_in_part": False, "Sample.test_skips": False}))
+
+    def test_runs_one_test_alone(self):
+        self.assertEqual(self.run_sample("-k", "Sample.test_passes"), (0, {"Sample.test_passes": True}))
+
+    def test_no_test_is_a_failure(self):
+        self.assertEqual(self.run_sample("-k", "Sample.test_absent"), (1, {}))
