@@ -29,6 +29,10 @@ class RunTests(FakeTree):
         self.assertIn("here is why", self.output.getvalue())
         self.assertEqual((self.steps.passed, self.steps.failures), (1, ["sh -c 'echo here is why; exit 3'"]))
 
+    def test_shows_the_last_lines_that_are_worth_it(self):
+        self.quietly(self.steps.check, "trace", "printf", "first\nsecond\nthird\n", show=2)
+        self.assertTrue(self.output.getvalue().endswith(" s\n    second\n    third\n"))
+
     def test_a_missing_program_is_a_failure(self):
         self.assertFalse(self.quietly(self.steps.check, "seeds", "build/dev/bin/absent"))
         self.assertIn("No such file or directory: 'build/dev/bin/absent'", self.output.getvalue())
