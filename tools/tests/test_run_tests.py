@@ -3,6 +3,8 @@ import importlib.machinery
 import importlib.util
 import io
 import json
+import os
+import unittest.mock
 
 from fake_tree import TOOLS, FakeTree
 
@@ -49,12 +51,30 @@ class RunTests(FakeTree):
         self.write("build/dev/results/model_test.json", json.dumps({"testsuites": [{"name": "Name", "testsuite": tests}]}))
         python = [{"file": "tests/x/test_x.py", "test": "X.test_x", "passed": False}]
         self.write("build/dev/results/python.json", json.dumps({"python_tests": python}))
-        self.steps.count(sorted((self.root / "build/dev/results").iterdir()), False, ["ctest"])
+        self.assertEqual(self.steps.count(self.root / "build/dev/results/model_test.json"), 2)
+        self.assertEqual(self.steps.count(self.root / "build/dev/results/python.json"), 1)
         self.assertEqual(self.steps.passed, 1)
         self.assertEqual(self.steps.failures, ["build/dev/tests/model_test --gtest_filter=Name.Fails",
                                              "build/dev/tests/model_test --gtest_filter=Name.Skips",
                                              "$(tools/setup --python) tools/run-unittests -k X.test_x tests/x"])
 
-    def test_a_crash_counts_as_a_failure(self):
-        self.steps.count([], False, ["ctest", "--preset", "dev"])
-        self.assertEqual(self.steps.failures, ["ctest --preset dev"])
+    def test_counts_a_program_that_crashes_beside_one_that_fails(self):
+        failing = {"name": "Fails", "status": "RUN", "result": "COMPLETED", "failures": [{}]}
+        self.write("list.json", json.dumps({"testsuites": [{"name": "Name", "testsuite": [failing]}]}))
+        self.write("bin/ctest", "#!/bin/sh\ncd build/dev && mkdir -p results Testing/Temporary\n"
+                                "cp ../../list.json results/model_test.json\n"
+                                "printf '1:base_test\\n2:model_test\\n' > Testing/Temporary/LastTestsFailed.log\nexit 8\n")
+        (self.root / "bin/ctest").chmod(0o755)
+        (self.root / "build/dev").mkdir()
+        with unittest.mock.patch.dict(os.environ, PATH=f"{self.root}/bin:{os.environ['PATH']}"):
+            self.quietly(self.steps.ctest, "dev")
+        self.assertEqual(self.steps.failures, ["build/dev/tests/model_test --gtest_filter=Name.Fails",
+                                               "ctest --preset dev -R '^base_test$'"])
+
+    def test_keeps_an_input_that_breaks_a_fuzz_target(self):
+        self.write("build/fuzz/bin/fuzz_mask", "#!/bin/sh\nfor word; do case $word in -artifact_prefix=*)\n"
+                                               "echo x > ${word#*=}crash-1;; esac; done\nexit 1\n")
+        (self.root / "build/fuzz/bin/fuzz_mask").chmod(0o755)
+        with unittest.mock.patch.object(self.steps, "build"):
+            self.quietly(self.steps.fuzz, seconds=1)
+        self.assertEqual(self.steps.failures, ["build/fuzz/bin/fuzz_mask build/fuzz/finds/mask-crash-1"])
