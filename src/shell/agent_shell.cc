@@ -63,7 +63,8 @@ void AgentShell::create(workload::CreateContainer effect) {
                   tell_loop(workload::Created{token, *std::move(container)});
                 else
                   tell_loop(workload::CreateFailed{token, container.error().cause,
-                                                   container.error().may_succeed_later});
+                                                   container.error().may_succeed_later,
+                                                   container.error().left_something});
               });
 }
 

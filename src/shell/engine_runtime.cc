@@ -44,9 +44,11 @@ void EngineRuntime::list(const AgentName& agent,
 void EngineRuntime::create(WorkloadSpecPtr spec, std::optional<ContainerId> reuse,
                            std::function<void(CreateResult<ContainerId>)> sink) {
   const InstanceName instance = spec->instance();
+  // A failed creation may have left a container that would block the name of the next try.
   auto failed = [this, instance, sink](const Error& error) {
-    remove_leftovers(instance,
-                     [sink, error] { sink(tl::unexpected(CreateError{error.message, true})); });
+    remove_all_of(instance, [sink, error](const Status& cleaned) {
+      sink(tl::unexpected(CreateError{error.message, true, !cleaned.has_value()}));
+    });
   };
   if (reuse) {
     engine_.start(*reuse, [failed, sink, id = *reuse](Status status) {
@@ -71,26 +73,32 @@ void EngineRuntime::create(WorkloadSpecPtr spec, std::optional<ContainerId> reus
                  });
 }
 
-// A failed creation may have left a container that would block the name of the next try.
-void EngineRuntime::remove_leftovers(const InstanceName& instance, std::function<void()> done) {
+void EngineRuntime::remove_all_of(const InstanceName& instance, std::function<void(Status)> done) {
   engine_.list(settings_.owner, [this, instance, done = std::move(done)](auto containers) {
-    std::vector<ContainerId> leftovers;
-    if (containers)
-      for (const auto& container : *containers)
-        if (instance_of(container) == instance) leftovers.push_back(container.id);
-    if (leftovers.empty()) return done();
-    auto open = std::make_shared<std::size_t>(leftovers.size());
-    // What cannot be removed now is met again by the next try or by the sweep.
-    for (auto& leftover : leftovers)
-      engine_.remove(std::move(leftover), [open, done](const Status&) {
-        if (--*open == 0) done();
+    if (!containers) return done(fail(containers.error()));
+    std::vector<ContainerId> found;
+    for (const auto& container : *containers)
+      if (instance_of(container) == instance) found.push_back(container.id);
+    if (found.empty()) return done({});
+    struct Open {
+      std::size_t count;
+      Status status;
+    };
+    auto open = std::make_shared<Open>(Open{found.size(), {}});
+    for (auto& container : found)
+      engine_.remove(std::move(container), [open, done](const Status& status) {
+        if (!status) open->status = status;
+        if (--open->count == 0) done(open->status);
       });
   });
 }
 
-void EngineRuntime::remove(const InstanceName&, ContainerId container,
+void EngineRuntime::remove(const InstanceName& instance, std::optional<ContainerId> container,
                            std::function<void(Status)> sink) {
-  engine_.remove(std::move(container), std::move(sink));
+  if (container)
+    engine_.remove(*std::move(container), std::move(sink));
+  else
+    remove_all_of(instance, std::move(sink));
 }
 
 void EngineRuntime::watch(workload::Token token, const InstanceName&, ContainerId container,

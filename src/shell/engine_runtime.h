@@ -39,7 +39,7 @@ class EngineRuntime final : public Runtime {
             std::function<void(Result<std::vector<agent::FoundWorkload>>)> sink) override;
   void create(WorkloadSpecPtr spec, std::optional<ContainerId> reuse,
               std::function<void(CreateResult<ContainerId>)> sink) override;
-  void remove(const InstanceName& instance, ContainerId container,
+  void remove(const InstanceName& instance, std::optional<ContainerId> container,
               std::function<void(Status)> sink) override;
   void watch(workload::Token token, const InstanceName& instance, ContainerId container,
              std::function<void(ExecutionState)> sink) override;
@@ -52,7 +52,7 @@ class EngineRuntime final : public Runtime {
     std::optional<ExecutionState> last;
   };
 
-  void remove_leftovers(const InstanceName& instance, std::function<void()> done);
+  void remove_all_of(const InstanceName& instance, std::function<void(Status)> done);
   void listen();
   void changed(const EngineEvent& event);
   void refresh();

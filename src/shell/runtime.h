@@ -14,10 +14,11 @@
 
 namespace tiphys::shell {
 
-// Why a workload could not be created, and whether another try makes sense.
+// Why a workload could not be created, whether another try makes sense, and whether half of it may still be there.
 struct CreateError {
   std::string cause;
   bool may_succeed_later = true;
+  bool left_something = false;
 };
 template <class T>
 using CreateResult = tl::expected<T, CreateError>;
@@ -29,11 +30,11 @@ class Runtime {
 
   virtual void list(const AgentName& agent,
                     std::function<void(Result<std::vector<agent::FoundWorkload>>)> sink) = 0;
-  // Starts the workload; with `reuse`, by starting that ended container again. A failure leaves nothing behind.
+  // Starts the workload; with `reuse`, by starting that ended container again. A failure cleans up after itself.
   virtual void create(WorkloadSpecPtr spec, std::optional<workload::ContainerId> reuse,
                       std::function<void(CreateResult<workload::ContainerId>)> sink) = 0;
-  // What is gone already counts as removed.
-  virtual void remove(const InstanceName& instance, workload::ContainerId container,
+  // What is gone already counts as removed. Without a container: whatever there is of the instance.
+  virtual void remove(const InstanceName& instance, std::optional<workload::ContainerId> container,
                       std::function<void(Status)> sink) = 0;
   // Tells the state at once and then whenever it differs, until unwatch() with the same token.
   virtual void watch(workload::Token token, const InstanceName& instance,

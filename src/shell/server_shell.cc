@@ -25,9 +25,11 @@ Result<server::StoredState> stored_state(const Snapshot& snapshot) {
 
 }  // namespace
 
-ServerShell::ServerShell(Strand& strand, Clock& clock, Trace& trace, Log& log, Records& store,
-                         ServerLink& link, std::function<void(std::string)> on_fatal)
-    : log_(log),
+ServerShell::ServerShell(Strand& strand, Clock& clock, Timers& timers, Trace& trace, Log& log,
+                         Records& store, ServerLink& link,
+                         std::function<void(std::string)> on_fatal)
+    : timers_(timers),
+      log_(log),
       store_(store),
       link_(link),
       on_fatal_(std::move(on_fatal)),
@@ -40,7 +42,11 @@ void ServerShell::perform(server::Effect effect) {
   match(
       std::move(effect), [&](server::Send e) { link_.send(e.connection, e.message); },
       [&](server::Close e) { link_.close(e.connection); }, [&](server::Load e) { load(e); },
-      [&](server::Commit e) { commit(std::move(e)); }, [&](server::Warn e) { log_.warn(e.text); },
+      [&](server::Commit e) { commit(std::move(e)); },
+      [&](server::ArmTimer e) {
+        timers_.after(e.after, [this, token = e.token] { actor_.tell(server::TimerFired{token}); });
+      },
+      [&](server::Warn e) { log_.warn(e.text); },
       [&](server::Fatal e) { on_fatal_(std::move(e.text)); });
 }
 

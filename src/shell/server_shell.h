@@ -16,7 +16,7 @@ namespace tiphys::shell {
 class ServerShell {
  public:
   // `on_fatal` is told why the server cannot go on; nothing happens after that.
-  ServerShell(Strand& strand, Clock& clock, Trace& trace, Log& log, Records& store,
+  ServerShell(Strand& strand, Clock& clock, Timers& timers, Trace& trace, Log& log, Records& store,
               ServerLink& link, std::function<void(std::string)> on_fatal);
 
   void start(std::optional<State> manifest) { actor_.tell(server::Start{std::move(manifest)}); }
@@ -35,6 +35,7 @@ class ServerShell {
   void commit(server::Commit effect);
 
   server::ServerMachine machine_;
+  Timers& timers_;
   Log& log_;
   Records& store_;
   ServerLink& link_;

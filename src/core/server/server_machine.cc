@@ -1,5 +1,6 @@
 #include "core/server/server_machine.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -86,7 +87,8 @@ void ServerMachine::handle(const Event& event) {
       },
       [&](const Committed& e) { committed(e); },
       [&](const CommitConflict& e) { commit_conflict(e); },
-      [&](const CommitFailed& e) { commit_failed(e); });
+      [&](const CommitFailed& e) { commit_failed(e); },
+      [&](const TimerFired& e) { timer_fired(e); });
 }
 
 // [impl->swdd~server-starts-without-startup-config~1]
@@ -151,6 +153,7 @@ void ServerMachine::opened(const Opened& event) {
           if (spec->instance().agent == peer.name) hello.added.push_back(std::move(spec));
         });
         send(event.connection, std::move(hello));
+        await_reports(peer.name);
         // [impl->swdd~server-stores-newly-connected-agent~2]
         auto attributes = std::make_shared<AgentAttributes>();
         attributes->tags = peer.tags;
@@ -166,6 +169,7 @@ void ServerMachine::closed(ConnectionNumber connection) {
   const AgentName agent = entry->second;
   agent_connections_.erase(entry);
   agents_.erase(agent);
+  unconfirmed_.erase(agent);
   // [impl->swdd~server-removes-disconnected-agents-from-state~2]
   state_.agents = state_.agents.erase(agent.value);
   // [impl->swdd~server-set-workload-state-on-disconnect~1]
@@ -196,6 +200,34 @@ void ServerMachine::received(const Received& event) {
       [&](const LinkLogEntries&) {}, [&](const LinkLogsStop&) {});
 }
 
+void ServerMachine::await_reports(const AgentName& agent) {
+  Unconfirmed unconfirmed{++last_token_, {}};
+  for (const auto& state : state_.workload_states.of_agent(agent)) {
+    const Tree* wanted = state_.effective_workloads.find(state.instance.workload.value);
+    if (wanted == nullptr || wanted->object<WorkloadSpec>()->instance() != state.instance)
+      unconfirmed.instances.insert(state.instance);
+  }
+  unconfirmed_.erase(agent);
+  if (unconfirmed.instances.empty()) return;
+  effects_.emplace_back(ArmTimer{unconfirmed.timer, kTimeToReport});
+  unconfirmed_.emplace(agent, std::move(unconfirmed));
+}
+
+void ServerMachine::timer_fired(const TimerFired& event) {
+  const auto entry =
+      std::find_if(unconfirmed_.begin(), unconfirmed_.end(),
+                   [&](const auto& candidate) { return candidate.second.timer == event.token; });
+  if (entry == unconfirmed_.end()) return;
+  std::vector<WorkloadState> removed;
+  for (const auto& instance : entry->second.instances) {
+    if (state_.workload_states.find(instance) == nullptr) continue;
+    state_.workload_states.remove(instance);
+    removed.push_back({instance, ExecutionState(Phase::kRemoved)});
+  }
+  unconfirmed_.erase(entry);
+  broadcast(removed);
+}
+
 // An agent speaks for its own workloads only.
 // [impl->swdd~server-stores-workload-state~1]
 // [impl->swdd~server-forwards-workload-state~1]
@@ -210,6 +242,10 @@ void ServerMachine::workload_states_reported(ConnectionNumber connection,
     effects_.emplace_back(
         Warn{"Ignored workload states from a connection that does not run these workloads."});
   for (const auto& state : own) state_.workload_states.update(state);
+  if (const auto unconfirmed =
+          agent == agent_connections_.end() ? unconfirmed_.end() : unconfirmed_.find(agent->second);
+      unconfirmed != unconfirmed_.end())
+    for (const auto& state : own) unconfirmed->second.instances.erase(state.instance);
   broadcast(own);
 }
 
@@ -420,7 +456,8 @@ std::string to_string(const Event& event) {
       [](const LoadFailed& e) { return "load failed: " + e.cause; },
       [](const Committed& e) { return concat("committed version ", std::to_string(e.version)); },
       [](const CommitConflict&) { return std::string("commit conflict"); },
-      [](const CommitFailed& e) { return "commit failed: " + e.cause; });
+      [](const CommitFailed& e) { return "commit failed: " + e.cause; },
+      [](const TimerFired&) { return std::string("timer fired"); });
 }
 
 std::string to_string(const Effect& effect) {
@@ -435,6 +472,10 @@ std::string to_string(const Effect& effect) {
         std::string text = concat("commit on version ", std::to_string(e.decided_on));
         for (const auto& write : e.writes) text += concat(write.value ? " +" : " -", write.key);
         return text;
+      },
+      [](const ArmTimer& e) {
+        const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(e.after);
+        return concat("timer +", std::to_string(ms.count()), "ms");
       },
       [](const Warn& e) { return "warn " + e.text; },
       [](const Fatal& e) { return "fatal " + e.text; });

@@ -15,10 +15,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "base/instant.h"
 #include "core/server/update.h"
 #include "model/messages.h"
 #include "model/state.h"
@@ -81,9 +83,12 @@ struct CommitFailed {
   Token token;
   std::string cause;
 };
+struct TimerFired {
+  Token token;
+};
 
 using Event = std::variant<Start, Opened, Closed, Received, Loaded, LoadFailed, Committed,
-                           CommitConflict, CommitFailed>;
+                           CommitConflict, CommitFailed, TimerFired>;
 
 // -- What the machine wants done ------------------------------------------------------------------------------------
 
@@ -111,6 +116,11 @@ struct Commit {
   Version decided_on;
   std::vector<Write> writes;
 };
+// Answered by TimerFired.
+struct ArmTimer {
+  Token token;
+  Duration after;
+};
 struct Warn {
   std::string text;
 };
@@ -119,7 +129,7 @@ struct Fatal {
   std::string text;
 };
 
-using Effect = std::variant<Send, Close, Load, Commit, Warn, Fatal>;
+using Effect = std::variant<Send, Close, Load, Commit, ArmTimer, Warn, Fatal>;
 using Effects = std::vector<Effect>;
 
 // What an update writes to the store, and how a state is put together from what is stored.
@@ -127,6 +137,8 @@ std::vector<Write> writes_between(const State& before, const State& after);
 Result<State> state_from_records(const std::map<std::string, Tree>& records);
 
 inline constexpr std::size_t kMaxWaitingUpdates = 64;
+// How long an agent that came back has to report what it still has of workloads that nobody wants any more.
+inline constexpr Duration kTimeToReport = std::chrono::seconds(60);
 
 class ServerMachine {
  public:
@@ -163,6 +175,8 @@ class ServerMachine {
   void commit_conflict(const CommitConflict& event);
   void commit_failed(const CommitFailed& event);
 
+  void await_reports(const AgentName& agent);
+  void timer_fired(const TimerFired& event);
   void workload_states_reported(ConnectionNumber connection, const UpdateWorkloadState& message);
   void load_reported(ConnectionNumber connection, const AgentLoadStatus& message);
   void request(ConnectionNumber connection, const Request& request);
@@ -189,6 +203,13 @@ class ServerMachine {
   std::map<AgentName, ConnectionNumber> agents_;
   std::map<ConnectionNumber, AgentName> agent_connections_;
   std::map<ConnectionNumber, CommanderPeer> commanders_;
+
+  // What an agent had when it was lost and is no longer wanted: it may be gone for good, without anybody left to say so.
+  struct Unconfirmed {
+    Token timer;
+    std::set<InstanceName> instances;
+  };
+  std::map<AgentName, Unconfirmed> unconfirmed_;
 
   bool ready_ = false;  // the start is over; until then every other event waits
   std::deque<Event> early_;

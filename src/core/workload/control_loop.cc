@@ -92,11 +92,11 @@ Effects ControlLoop::command(Target target) {
   switch (stage_) {
     case Stage::kCreating:
     case Stage::kDeleting:
-      if (waiting_) report_skipped(*waiting_, target, effects);
+      if (waiting_) skip(*waiting_, target, effects);
       waiting_ = std::move(target);
       return effects;
     case Stage::kBetweenDeletes:
-      report_skipped(*target_, target, effects);
+      skip(*target_, target, effects);
       target_ = std::move(target);
       append(effects, delete_container());
       return effects;
@@ -111,31 +111,31 @@ Effects ControlLoop::leave_instance(Target target) {
   Effects effects;
   target_ = std::move(target);
   if (!gone_ && !silent_) effects.emplace_back(report(Phase::kStoppingRequestedAtRuntime));
-  append(effects, container_ ? delete_container() : arrive());
+  append(effects, container_ || left_something_ ? delete_container() : arrive());
   return effects;
 }
 
 Effects ControlLoop::delete_container() {
   stage_ = Stage::kDeleting;
   awaited_ = new_token();
-  return {DeleteContainer{awaited_, runtime_, instance_, *container_}};
+  return {DeleteContainer{awaited_, runtime_, instance_, container_}};
 }
 
 // The instance is gone; go where the command leads to.
 Effects ControlLoop::arrive() {
   Effects effects;
+  Target target = *std::exchange(target_, std::nullopt);
+  if (waiting_) {
+    skip(target, *waiting_, effects);
+    target = *std::exchange(waiting_, std::nullopt);
+  }
   if (watch_) effects.emplace_back(Unwatch{*std::exchange(watch_, std::nullopt)});
   container_.reset();
+  left_something_ = false;
   delete_pause_ = kFirstDeletePause;
   if (!gone_ && !silent_) effects.emplace_back(report(Phase::kRemoved));
   gone_ = true;
   silent_ = false;
-
-  Target target = *std::exchange(target_, std::nullopt);
-  if (waiting_) {
-    report_skipped(target, *waiting_, effects);
-    target = *std::exchange(waiting_, std::nullopt);
-  }
   if (target.ends) {
     stage_ = Stage::kEnded;
     effects.emplace_back(Ended{});
@@ -175,6 +175,7 @@ Effects ControlLoop::create(std::optional<ContainerId> reuse) {
 Effects ControlLoop::created(const Created& event) {
   if (stage_ != Stage::kCreating || event.token != awaited_) return {};
   container_ = event.container;
+  left_something_ = false;
   if (!waiting_) return watch(event.container);
   return leave_instance(*std::exchange(waiting_, std::nullopt));
 }
@@ -187,6 +188,7 @@ Effects ControlLoop::created(const Created& event) {
 Effects ControlLoop::create_failed(const CreateFailed& event) {
   if (stage_ != Stage::kCreating || event.token != awaited_) return {};
   container_.reset();  // an ended container that could not be started again is gone too
+  left_something_ = event.left_something;
   if (waiting_) return leave_instance(*std::exchange(waiting_, std::nullopt));
   stage_ = Stage::kSettled;
   if (!event.may_succeed_later) return {report(Phase::kPendingStartingFailed, event.cause)};
@@ -211,7 +213,7 @@ Effects ControlLoop::delete_failed(const DeleteFailed& event) {
   if (stage_ != Stage::kDeleting || event.token != awaited_) return {};
   Effects effects;
   if (waiting_) {
-    report_skipped(*target_, *waiting_, effects);
+    skip(*target_, *waiting_, effects);
     target_ = std::exchange(waiting_, std::nullopt);
     append(effects, delete_container());
     return effects;
@@ -271,11 +273,14 @@ Report ControlLoop::report(Phase phase, std::string info) const {
   return Report{instance_, ExecutionState(phase, std::move(info))};
 }
 
-void ControlLoop::report_skipped(const Target& skipped, const Target& newer,
-                                 Effects& effects) const {
-  if (skipped.spec == nullptr || skipped.spec->instance() == instance_) return;
-  if (newer.spec != nullptr && newer.spec->instance() == skipped.spec->instance()) return;
-  effects.emplace_back(Report{skipped.spec->instance(), ExecutionState(Phase::kRemoved)});
+void ControlLoop::skip(const Target& skipped, const Target& newer, Effects& effects) {
+  if (skipped.spec == nullptr) return;
+  const InstanceName& instance = skipped.spec->instance();
+  if (newer.spec != nullptr && newer.spec->instance() == instance) return;
+  if (instance == instance_)
+    silent_ = false;  // what was left behind under this name is all there will be of it
+  else
+    effects.emplace_back(Report{instance, ExecutionState(Phase::kRemoved)});
 }
 
 Token ControlLoop::new_token() { return (Token{number_} << 32U) | ++last_token_; }
@@ -308,7 +313,9 @@ std::string to_string(const Effect& effect) {
         return concat("create ", to_string(e.spec->instance()), e.reuse ? " from " : "",
                       e.reuse ? e.reuse->value : "");
       },
-      [](const DeleteContainer& e) { return concat("delete ", e.container.value); },
+      [](const DeleteContainer& e) {
+        return concat("delete ", e.container ? e.container->value : to_string(e.instance));
+      },
       [](const Watch& e) { return concat("watch ", e.container.value); },
       [](const Unwatch&) { return std::string("unwatch"); },
       [](const ArmTimer& e) {

@@ -78,6 +78,7 @@ struct CreateFailed {
   Token token;
   std::string cause;
   bool may_succeed_later;
+  bool left_something = false;  // half of it may still be there
 };
 struct Deleted {
   Token token;
@@ -100,19 +101,20 @@ using Event = std::variant<Create, Resume, Replace, Discard, Update, Delete, Cre
 // -- What a loop wants done
 // -----------------------------------------------------------------------------------------
 
-// Answered by Created or CreateFailed. A failed creation leaves nothing behind.
+// Answered by Created or CreateFailed.
 struct CreateContainer {
   Token token;
   std::string runtime;
   WorkloadSpecPtr spec;
   std::optional<ContainerId> reuse;
 };
-// Answered by Deleted or DeleteFailed. What is gone already counts as deleted.
+// Answered by Deleted or DeleteFailed. What is gone already counts as deleted. Without a container: whatever a failed
+// creation left of the instance.
 struct DeleteContainer {
   Token token;
   std::string runtime;
   InstanceName instance;
-  ContainerId container;
+  std::optional<ContainerId> container;
 };
 // Reports by Observed, at once and then whenever the state differs, until Unwatch.
 struct Watch {
@@ -196,8 +198,8 @@ class ControlLoop {
   Effects restart_if_wanted(const ExecutionState& state);
 
   [[nodiscard]] Report report(Phase phase, std::string info = {}) const;
-  // Says that an instance which a newer command skipped over will never come.
-  void report_skipped(const Target& skipped, const Target& newer, Effects& effects) const;
+  // Makes sure that an instance which a newer command skips over is reported as removed.
+  void skip(const Target& skipped, const Target& newer, Effects& effects);
   Token new_token();
 
   const LoopNumber number_;
@@ -207,6 +209,7 @@ class ControlLoop {
   InstanceName instance_;  // the one that runs, comes or goes
   WorkloadSpecPtr spec_;   // of that instance; none for a left-behind one
   std::optional<ContainerId> container_;
+  bool left_something_ = false;  // by a failed creation, under an id that nobody knows
   std::optional<Token> watch_;
 
   Stage stage_ = Stage::kSettled;

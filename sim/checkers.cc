@@ -1,0 +1,152 @@
+#include "sim/checkers.h"
+
+#include <map>
+#include <optional>
+
+#include "base/strings.h"
+#include "core/workload/container_status.h"
+
+namespace tiphys::sim {
+namespace {
+
+using workload::ContainerPhase;
+
+const std::string& label_of(const FakeEngine::FakeContainer& container) {
+  return container.spec.labels.at("name");
+}
+
+bool is_ours(const FakeEngine::FakeContainer& container) { return container.owner.part == kOwner; }
+
+}  // namespace
+
+void Checkers::check_safety() const {
+  for (const auto& agent : agents_) {
+    check_one_live_container_per_instance(*agent);
+    check_home(*agent);
+    check_foreign_containers(*agent);
+  }
+}
+
+void Checkers::check_one_live_container_per_instance(const AgentNode& agent) const {
+  std::map<std::string, std::string> live;
+  for (const auto& [id, container] : agent.engine().containers()) {
+    if (!is_ours(container) || container.engines_fault ||
+        container.status.phase != ContainerPhase::kRunning)
+      continue;
+    const auto [entry, first] = live.emplace(label_of(container), id.value);
+    if (!first)
+      world_.fail(concat("two live containers of ", label_of(container), ": ", entry->second,
+                         " and ", id.value));
+  }
+}
+
+// An instance names its agent: its containers run there and nowhere else.
+void Checkers::check_home(const AgentNode& agent) const {
+  for (const auto& [id, container] : agent.engine().containers()) {
+    if (!is_ours(container)) continue;
+    const auto instance = parse_instance_name(label_of(container));
+    if (!instance || instance->agent.value != agent.name())
+      world_.fail(concat(id.value, " on ", agent.name(), " is ", label_of(container),
+                         ", which has no home there"));
+  }
+}
+
+void Checkers::check_foreign_containers(const AgentNode& agent) const {
+  std::size_t foreign = 0;
+  for (const auto& [id, container] : agent.engine().containers())
+    foreign += is_ours(container) ? 0 : 1;
+  if (foreign != 1) world_.fail(concat("a container of somebody else vanished on ", agent.name()));
+}
+
+void Checkers::check_liveness() const {
+  if (server_.shell() == nullptr) return world_.fail("the server is not back");
+  for (const auto& agent : agents_) {
+    if (agent->shell() == nullptr) return world_.fail(agent->name() + " is not back");
+    check_nothing_else_runs(*agent);
+    server_.shell()->state().effective_workloads.for_each(
+        [&](const std::string&, const Tree& value) {
+          const auto spec = value.object<WorkloadSpec>();
+          if (spec->instance().agent.value == agent->name()) check_wanted_workload(*agent, *spec);
+        });
+  }
+  check_states_known();
+}
+
+// One container in a state that the restart policy leaves alone, or a reason why there is none.
+void Checkers::check_wanted_workload(const AgentNode& agent, const WorkloadSpec& spec) const {
+  const std::string name = to_string(spec.instance());
+  const ExecutionState* reported = server_.shell()->state().workload_states.find(spec.instance());
+  const std::string said = reported == nullptr ? "nothing" : to_string(*reported);
+  std::vector<workload::ContainerStatus> found;
+  for (const auto& [id, container] : agent.engine().containers())
+    if (is_ours(container) && label_of(container) == name) found.push_back(container.status);
+
+  if (found.size() > 1) return world_.fail(concat(name, " has several containers at the end"));
+  if (found.empty()) {
+    const bool lost = reported != nullptr && reported->phase == Phase::kFailedLost &&
+                      agent.engine().ever_lost(name);
+    const bool gave_up =
+        reported != nullptr && reported->phase == Phase::kPendingStartingFailed &&
+        (agent.engine().failed_creates(name) > workload::kMaxRetries ||
+         reported->additional_info.starts_with("Received a workload for the wrong runtime") ||
+         spec.workload().runtime != kRuntime ||
+         !spec.workload().runtime_config.starts_with("image: "));
+    if (!lost && !gave_up)
+      world_.fail(concat(name, " is wanted and does not run; the server heard ", said));
+    return;
+  }
+  // A job that is started again and again is between two runs most of the time.
+  const bool restless = spec.workload().restart_policy == RestartPolicy::kAlways &&
+                        spec.workload().runtime_config.starts_with("image: job");
+  if (restless) return;
+  if (reported == nullptr || !(*reported == workload::execution_state_of(found.front())))
+    world_.fail(concat(name, " is ", to_string(workload::execution_state_of(found.front())),
+                       "; the server heard ", said));
+  const bool ended_badly =
+      found.front().phase == ContainerPhase::kExited && found.front().exit_code != 0;
+  if (ended_badly && spec.workload().restart_policy != RestartPolicy::kNever)
+    world_.fail(concat(name, " failed and was not started again"));
+}
+
+void Checkers::check_nothing_else_runs(const AgentNode& agent) const {
+  const auto& wanted = server_.shell()->state().effective_workloads;
+  for (const auto& [id, container] : agent.engine().containers()) {
+    if (!is_ours(container)) continue;
+    const auto instance = parse_instance_name(label_of(container));
+    const Tree* entry = instance ? wanted.find(instance->workload.value) : nullptr;
+    if (entry == nullptr || entry->object<WorkloadSpec>()->instance() != *instance)
+      world_.fail(concat(id.value, " runs ", label_of(container), ", which nobody wants"));
+  }
+}
+
+// The server knows a state of each wanted workload and of no other, and every agent knows what the server knows of the
+// others.
+void Checkers::check_states_known() const {
+  const CompleteState& state = server_.shell()->state();
+  std::size_t wanted = 0;
+  state.effective_workloads.for_each([&](const std::string&, const Tree& value) {
+    ++wanted;
+    const auto instance = value.object<WorkloadSpec>()->instance();
+    if (state.workload_states.find(instance) == nullptr)
+      world_.fail(concat("the server knows no state of ", to_string(instance)));
+  });
+  const auto known = state.workload_states.of_all_but(AgentName{"nobody"});
+  if (known.size() != wanted)
+    for (const auto& entry : known) {
+      const Tree* value = state.effective_workloads.find(entry.instance.workload.value);
+      if (value == nullptr || value->object<WorkloadSpec>()->instance() != entry.instance)
+        world_.fail(concat("the server still knows ", to_string(entry.instance), " as ",
+                           to_string(entry.state)));
+    }
+  for (const auto& agent : agents_)
+    for (const auto& entry : state.workload_states.of_all_but(AgentName{agent->name()})) {
+      const bool server_only =
+          entry.state.phase == Phase::kPendingInitial || entry.state.phase == Phase::kNotScheduled;
+      const ExecutionState* told = agent->shell()->states().find(entry.instance);
+      if (!server_only && (told == nullptr || !(*told == entry.state)))
+        world_.fail(concat(agent->name(), " was not told that ", to_string(entry.instance), " is ",
+                           to_string(entry.state)));
+    }
+}
+
+}  // namespace tiphys::sim
