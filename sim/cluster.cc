@@ -239,7 +239,8 @@ void AgentNode::check_report(const WorkloadState& state) {
     case Phase::kRemoved:
       for (const auto& [id, container] : engine_.containers())
         if (container.spec.name == name &&
-            container.status.phase == workload::ContainerPhase::kRunning && !container.late)
+            container.status.phase == workload::ContainerPhase::kRunning && !container.late &&
+            !container.engines_fault)
           world_.fail(
               concat(name_, " reported that ", name, " is removed, but ", id.value, " runs"));
       break;

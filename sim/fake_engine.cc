@@ -127,7 +127,8 @@ Result<ContainerId> FakeEngine::make(const shell::Owner& owner, ContainerSpec sp
   if (start) run(id);
   if (mutate(Mutation::kDoubledCreate)) run(put(owner, spec, false));
   if (world_.fault("engine doubled a container", 1, 40)) {
-    spec.name += "-again";  // its label is that of the real one
+    spec.name += "-again";  // its label is that of the real one: nobody can tell them apart
+    containers_.at(id).engines_fault = true;
     run(put(owner, std::move(spec), true));
   }
   return id;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/match.h"
+#include "shell/once.h"
 
 namespace tiphys::shell {
 namespace {
@@ -51,12 +52,12 @@ void EngineRuntime::create(WorkloadSpecPtr spec, std::optional<ContainerId> reus
     });
   };
   if (reuse) {
-    engine_.start(*reuse, [failed, sink, id = *reuse](Status status) {
+    engine_.start(*reuse, once([failed, sink, id = *reuse](Status status) {
       if (status)
         sink(id);
       else
         failed(status.error());
-    });
+    }));
     return;
   }
   auto container = read_config_(*spec);
@@ -65,32 +66,32 @@ void EngineRuntime::create(WorkloadSpecPtr spec, std::optional<ContainerId> reus
   container->labels[kInstanceLabel] = to_string(instance);
   container->labels[kAnkaiosAgentLabel] = instance.agent.value;
   engine_.create(settings_.owner, *std::move(container), true,
-                 [failed, sink](Result<ContainerId> id) {
+                 once([failed, sink](Result<ContainerId> id) {
                    if (id)
                      sink(*std::move(id));
                    else
                      failed(id.error());
-                 });
+                 }));
 }
 
 void EngineRuntime::remove_all_of(const InstanceName& instance, std::function<void(Status)> done) {
-  engine_.list(settings_.owner, [this, instance, done = std::move(done)](auto containers) {
-    if (!containers) return done(fail(containers.error()));
-    std::vector<ContainerId> found;
-    for (const auto& container : *containers)
-      if (instance_of(container) == instance) found.push_back(container.id);
-    if (found.empty()) return done({});
-    struct Open {
-      std::size_t count;
-      Status status;
-    };
-    auto open = std::make_shared<Open>(Open{found.size(), {}});
-    for (auto& container : found)
-      engine_.remove(std::move(container), [open, done](const Status& status) {
-        if (!status) open->status = status;
-        if (--open->count == 0) done(open->status);
-      });
-  });
+  engine_.list(settings_.owner, once([this, instance, done = std::move(done)](auto containers) {
+                 if (!containers) return done(fail(containers.error()));
+                 std::vector<ContainerId> found;
+                 for (const auto& container : *containers)
+                   if (instance_of(container) == instance) found.push_back(container.id);
+                 if (found.empty()) return done({});
+                 struct Open {
+                   std::size_t count;
+                   Status status;
+                 };
+                 auto open = std::make_shared<Open>(Open{found.size(), {}});
+                 for (auto& container : found)
+                   engine_.remove(std::move(container), once([open, done](const Status& status) {
+                                    if (!status) open->status = status;
+                                    if (--open->count == 0) done(open->status);
+                                  }));
+               }));
 }
 
 void EngineRuntime::remove(const InstanceName& instance, std::optional<ContainerId> container,
