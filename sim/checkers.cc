@@ -30,7 +30,7 @@ void Checkers::check_safety() const {
 void Checkers::check_one_live_container_per_instance(const AgentNode& agent) const {
   std::map<std::string, std::string> live;
   for (const auto& [id, container] : agent.engine().containers()) {
-    if (!is_ours(container) || container.engines_fault ||
+    if (!is_ours(container) || container.surplus ||
         container.status.phase != ContainerPhase::kRunning)
       continue;
     const auto [entry, first] = live.emplace(label_of(container), id.value);

@@ -240,7 +240,7 @@ void AgentNode::check_report(const WorkloadState& state) {
       for (const auto& [id, container] : engine_.containers())
         if (container.spec.name == name &&
             container.status.phase == workload::ContainerPhase::kRunning && !container.late &&
-            !container.engines_fault)
+            !engine_.ever_doubled(name))
           world_.fail(
               concat(name_, " reported that ", name, " is removed, but ", id.value, " runs"));
       break;

@@ -1,5 +1,6 @@
 #include "sim/fake_engine.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "base/check.h"
@@ -127,16 +128,16 @@ Result<ContainerId> FakeEngine::make(const shell::Owner& owner, ContainerSpec sp
   if (start) run(id);
   if (mutate(Mutation::kDoubledCreate)) run(put(owner, spec, false));
   if (world_.fault("engine doubled a container", 1, 40)) {
-    spec.name += "-again";  // its label is that of the real one: nobody can tell them apart
-    containers_.at(id).engines_fault = true;
+    spec.name += "-again";  // its label is that of the real one
+    doubled_.insert(spec.labels["name"]);
     run(put(owner, std::move(spec), true));
   }
   return id;
 }
 
-ContainerId FakeEngine::put(const shell::Owner& owner, ContainerSpec spec, bool engines_fault) {
+ContainerId FakeEngine::put(const shell::Owner& owner, ContainerSpec spec, bool surplus) {
   ContainerId id{concat(node_, "-", std::to_string(++last_id_))};
-  containers_[id] = FakeContainer{owner, std::move(spec), {}, engines_fault};
+  containers_[id] = FakeContainer{owner, std::move(spec), {}, surplus};
   set_status(id, ContainerStatus{ContainerPhase::kStarting, "created", 0, false});
   return id;
 }
@@ -192,13 +193,16 @@ void FakeEngine::set_status(const ContainerId& id, ContainerStatus status) {
 void FakeEngine::tell(const shell::Owner& owner, const shell::EngineEvent& event) {
   if (process_ == nullptr) return;
   std::vector<shell::EngineWatch> ended;
-  for (const auto& [number, watcher] : watchers_) {
+  for (auto& [number, watcher] : watchers_) {
     if (!(watcher.owner == owner)) continue;
     const bool lost = world_.fault("engine stopped telling changes", 1, 25);
-    world_.after(world_.draw(milliseconds(1), milliseconds(10)),
-                 process_->guarded(
-                     [sink = watcher.sink, told = lost ? shell::EngineEvent(shell::ChangesLost{})
-                                                       : event] { sink(told); }));
+    watcher.last =
+        std::max(watcher.last, world_.now() + world_.draw(milliseconds(1), milliseconds(10)));
+    world_.at(watcher.last,
+              process_->guarded([sink = watcher.sink,
+                                 told = lost ? shell::EngineEvent(shell::ChangesLost{}) : event] {
+                sink(told);
+              }));
     if (lost) ended.push_back(number);
   }
   for (const auto number : ended) watchers_.erase(number);
@@ -260,7 +264,7 @@ void FakeEngine::list(const shell::Owner& owner,
 
 shell::EngineWatch FakeEngine::watch(const shell::Owner& owner,
                                      std::function<void(shell::EngineEvent)> sink) {
-  watchers_[++last_watch_] = Watcher{owner, std::move(sink)};
+  watchers_[++last_watch_] = Watcher{owner, std::move(sink), world_.now()};
   return last_watch_;
 }
 

@@ -31,9 +31,9 @@ class FakeEngine final : public shell::Engine {
     shell::Owner owner;
     shell::ContainerSpec spec;
     shell::ContainerStatus status;
-    bool engines_fault = false;  // made by a fault of the engine, not by a call
-    bool late = false;           // started by the call of an agent that was dead by then
-    std::uint64_t run = 0;       // counts starts; the end of an earlier run is stale
+    bool surplus = false;   // made by a fault of the engine, not by a call
+    bool late = false;      // started by the call of an agent that was dead by then
+    std::uint64_t run = 0;  // counts starts; the end of an earlier run is stale
   };
 
   FakeEngine(World& world, std::string node, Mutation mutation);
@@ -47,6 +47,8 @@ class FakeEngine final : public shell::Engine {
   // Was there ever a container of that name in that phase (and with that exit code, when ended)?
   [[nodiscard]] bool ever_was(const std::string& name, const shell::ContainerStatus& status) const;
   [[nodiscard]] bool ever_lost(const std::string& name) const { return lost_.contains(name); }
+  // Did the engine ever make a second container of that name by itself? Nobody can tell such two apart.
+  [[nodiscard]] bool ever_doubled(const std::string& name) const { return doubled_.contains(name); }
   [[nodiscard]] int failed_creates(const std::string& name) const;
   // Puts a container of somebody else on the node.
   void add_foreign(const std::string& name);
@@ -71,6 +73,7 @@ class FakeEngine final : public shell::Engine {
   struct Watcher {
     shell::Owner owner;
     std::function<void(shell::EngineEvent)> sink;
+    Instant last;  // changes are told in the order in which they happened
   };
 
   // Runs the effect after a while, and tells the caller what it gave a while later, if the caller still lives.
@@ -78,7 +81,7 @@ class FakeEngine final : public shell::Engine {
   void call(std::string_view what, std::function<T()> effect, std::function<void(T)> sink);
 
   Result<shell::ContainerId> make(const shell::Owner& owner, shell::ContainerSpec spec, bool start);
-  shell::ContainerId put(const shell::Owner& owner, shell::ContainerSpec spec, bool engines_fault);
+  shell::ContainerId put(const shell::Owner& owner, shell::ContainerSpec spec, bool surplus);
   void run(const shell::ContainerId& id);
   void end(const shell::ContainerId& id, int exit_code);
   void lose(const shell::ContainerId& id);
@@ -94,6 +97,7 @@ class FakeEngine final : public shell::Engine {
   std::map<shell::ContainerId, FakeContainer> containers_;
   std::set<std::pair<std::string, std::string>> history_;  // name, phase
   std::set<std::string> lost_;
+  std::set<std::string> doubled_;
   std::map<std::string, int> failed_creates_;
   std::map<shell::EngineWatch, Watcher> watchers_;
   std::uint64_t last_id_ = 0;
