@@ -3,16 +3,17 @@
 // A sorted map that never changes: set() and erase() give a new map that shares all but the path to
 // the changed entry with the old one. Copying a map copies one pointer, so a snapshot is free.
 //
-// The map is a treap whose priorities are a hash of the keys. Maps with equal keys therefore have
-// equal shapes however they came about, and equality and difference skip every subtree that two
-// maps share: their cost follows the change, not the size. Expected depth is logarithmic; iteration
-// is in ascending order of the keys.
+// The map is a weight-balanced tree: no two halves of it differ by more than a factor of three, so
+// its depth stays below 2.5 times the binary logarithm of its size whatever the keys are. (A treap
+// with hashed keys was smaller, but whoever chooses the keys chooses its depth, and with it the
+// cost of every operation and the depth of the stack.) Equality and difference skip every subtree
+// that two maps share: their cost follows the change, not the size.
 //
-// The standard library compares strings byte by byte, and so do we: the order is the same on every
-// machine.
+// Iteration is in ascending order of the keys. The standard library compares strings byte by byte,
+// and so do we: the order is the same on every machine.
 
 #include <cstddef>
-#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <type_traits>
@@ -41,8 +42,7 @@ class PersistentMap {
   }
 
   [[nodiscard]] PersistentMap set(Key key, Value value) const {
-    const std::uint64_t priority = priority_of(key);
-    return PersistentMap(insert(root_, std::move(key), std::move(value), priority));
+    return PersistentMap(insert(root_, std::move(key), std::move(value)));
   }
 
   // The map without the key; itself when the key is not there.
@@ -57,11 +57,13 @@ class PersistentMap {
     for_each(root_.get(), visit);
   }
 
-  // Calls visit(key, old_value, new_value) in ascending order for every key whose value differs; a
-  // value that one side does not have is nullptr.
-  template <class Visit>
-  static void difference(const PersistentMap& before, const PersistentMap& after, Visit&& visit) {
-    difference(before.root_, after.root_, visit);
+  // Calls visit(key, old_value, new_value) in ascending order for every key whose values are not
+  // equal; a value that one side does not have is nullptr. The references and pointers hold during
+  // the call.
+  template <class Visit, class Equal = std::equal_to<>>
+  static void difference(const PersistentMap& before, const PersistentMap& after, Visit&& visit,
+                         const Equal& equal = {}) {
+    difference(before.root_, after.root_, visit, equal);
   }
 
   friend bool operator==(const PersistentMap& a, const PersistentMap& b) {
@@ -81,27 +83,27 @@ class PersistentMap {
     NodePtr left;
     NodePtr right;
     std::size_t size;
-    std::uint64_t priority;
   };
 
-  // What is left of a tree on both sides of a key.
-  struct Split {
+  // What a tree holds below, at and above a key; `found` points into the tree that was split.
+  struct Parts {
     NodePtr less;
+    const Value* found = nullptr;
     NodePtr greater;
   };
+
+  // One side may be this many times as large as the other before it is rotated; by one or by two
+  // rotations as the halves of the larger side demand. Three and two are the pair of integers for
+  // which both insertion and deletion are proven to restore the balance.
+  static constexpr std::size_t kMaxImbalance = 3;
+  static constexpr std::size_t kSingleRotation = 2;
 
   explicit PersistentMap(NodePtr root) : root_(std::move(root)) {}
 
   static std::size_t size_of(const NodePtr& node) { return node == nullptr ? 0 : node->size; }
 
-  static NodePtr make(const Key& key, const Value& value, std::uint64_t priority, NodePtr left,
-                      NodePtr right) {
-    const std::size_t size = size_of(left) + size_of(right) + 1;
-    return std::make_shared<const Node>(
-        Node{key, value, std::move(left), std::move(right), size, priority});
-  }
-  static NodePtr remake(const Node& node, NodePtr left, NodePtr right) {
-    return make(node.key, node.value, node.priority, std::move(left), std::move(right));
+  static bool outweighs(const NodePtr& a, const NodePtr& b) {
+    return size_of(a) > kMaxImbalance * size_of(b);
   }
 
   template <class A, class B>
@@ -114,83 +116,91 @@ class PersistentMap {
     }
   }
 
-  static std::uint64_t hash_of(std::string_view text) {
-    std::uint64_t hash = 0xcbf29ce484222325U;
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-    return hash;
+  static NodePtr make(Key key, Value value, NodePtr left, NodePtr right) {
+    const std::size_t size = size_of(left) + size_of(right) + 1;
+    return std::make_shared<const Node>(
+        Node{std::move(key), std::move(value), std::move(left), std::move(right), size});
   }
 
-  static std::uint64_t priority_of(const Key& key) {
-    std::uint64_t hash = 0;
-    if constexpr (std::is_convertible_v<const Key&, std::string_view>)
-      hash = hash_of(std::string_view(key));
-    else if constexpr (requires { key.value; })
-      hash = hash_of(key.value);
-    else
-      hash = static_cast<std::uint64_t>(key);
-    hash ^= hash >> 33U;  // the low bits of such hashes are weak: mix them once more
-    hash *= 0xff51afd7ed558ccdU;
-    hash ^= hash >> 33U;
-    hash *= 0xc4ceb9fe1a85ec53U;
-    return hash ^ (hash >> 33U);
+  // The node's entry above other children.
+  static NodePtr remake(const Node& node, NodePtr left, NodePtr right) {
+    const std::size_t size = size_of(left) + size_of(right) + 1;
+    return std::make_shared<const Node>(
+        Node{node.key, node.value, std::move(left), std::move(right), size});
   }
 
-  // Does the node with this key and priority stand above the other one? Keys break ties, so that
-  // the shape is unique.
-  static bool above(const Key& key, std::uint64_t priority, const Node& other) {
-    return priority != other.priority ? priority > other.priority : compare(key, other.key) < 0;
+  // The node's entry above children of which one has just grown or shrunk by an entry.
+  static NodePtr balance(const Node& node, NodePtr left, NodePtr right) {
+    if (size_of(left) + size_of(right) <= 1) return remake(node, std::move(left), std::move(right));
+    if (outweighs(right, left)) return rotate_left(node, std::move(left), right);
+    if (outweighs(left, right)) return rotate_right(node, left, std::move(right));
+    return remake(node, std::move(left), std::move(right));
   }
 
-  static NodePtr insert(const NodePtr& node, Key&& key, Value&& value, std::uint64_t priority) {
-    if (node == nullptr)
-      return std::make_shared<const Node>(
-          Node{std::move(key), std::move(value), nullptr, nullptr, 1, priority});
+  static NodePtr rotate_left(const Node& node, NodePtr left, const NodePtr& right) {
+    const NodePtr& inner = right->left;
+    if (size_of(inner) < kSingleRotation * size_of(right->right))
+      return remake(*right, remake(node, std::move(left), inner), right->right);
+    return remake(*inner, remake(node, std::move(left), inner->left),
+                  remake(*right, inner->right, right->right));
+  }
+
+  static NodePtr rotate_right(const Node& node, const NodePtr& left, NodePtr right) {
+    const NodePtr& inner = left->right;
+    if (size_of(inner) < kSingleRotation * size_of(left->left))
+      return remake(*left, left->left, remake(node, inner, std::move(right)));
+    return remake(*inner, remake(*left, left->left, inner->left),
+                  remake(node, inner->right, std::move(right)));
+  }
+
+  static NodePtr insert(const NodePtr& node, Key&& key, Value&& value) {
+    if (node == nullptr) return make(std::move(key), std::move(value), nullptr, nullptr);
     const int order = compare(key, node->key);
-    if (order == 0)
-      return std::make_shared<const Node>(
-          Node{node->key, std::move(value), node->left, node->right, node->size, node->priority});
-    if (above(key, priority, *node)) {
-      Split parts = split(node, key);
-      const std::size_t size = size_of(parts.less) + size_of(parts.greater) + 1;
-      return std::make_shared<const Node>(Node{std::move(key), std::move(value),
-                                               std::move(parts.less), std::move(parts.greater),
-                                               size, priority});
-    }
-    return order < 0 ? remake(*node, insert(node->left, std::move(key), std::move(value), priority),
-                              node->right)
-                     : remake(*node, node->left,
-                              insert(node->right, std::move(key), std::move(value), priority));
-  }
-
-  template <class Lookup>
-  static Split split(const NodePtr& node, const Lookup& key) {
-    if (node == nullptr) return {};
-    const int order = compare(key, node->key);
-    if (order == 0) return {node->left, node->right};
-    if (order < 0) {
-      Split parts = split(node->left, key);
-      parts.greater = remake(*node, std::move(parts.greater), node->right);
-      return parts;
-    }
-    Split parts = split(node->right, key);
-    parts.less = remake(*node, node->left, std::move(parts.less));
-    return parts;
-  }
-
-  static NodePtr merge(const NodePtr& less, const NodePtr& greater) {
-    if (less == nullptr) return greater;
-    if (greater == nullptr) return less;
-    return above(less->key, less->priority, *greater)
-               ? remake(*less, less->left, merge(less->right, greater))
-               : remake(*greater, merge(less, greater->left), greater->right);
+    if (order == 0) return make(std::move(key), std::move(value), node->left, node->right);
+    return order < 0
+               ? balance(*node, insert(node->left, std::move(key), std::move(value)), node->right)
+               : balance(*node, node->left, insert(node->right, std::move(key), std::move(value)));
   }
 
   template <class Lookup>
   static NodePtr erase(const NodePtr& node, const Lookup& key) {
     const int order = compare(key, node->key);
-    if (order == 0) return merge(node->left, node->right);
-    return order < 0 ? remake(*node, erase(node->left, key), node->right)
-                     : remake(*node, node->left, erase(node->right, key));
+    if (order < 0) return balance(*node, erase(node->left, key), node->right);
+    if (order > 0) return balance(*node, node->left, erase(node->right, key));
+    if (node->left == nullptr) return node->right;
+    if (node->right == nullptr) return node->left;
+    // The neighbour from the larger side takes the place of the erased entry.
+    if (size_of(node->left) > size_of(node->right)) {
+      const Node* last = node->left.get();
+      while (last->right != nullptr) last = last->right.get();
+      return balance(*last, erase(node->left, last->key), node->right);
+    }
+    const Node* first = node->right.get();
+    while (first->left != nullptr) first = first->left.get();
+    return balance(*first, node->left, erase(node->right, first->key));
+  }
+
+  // The node's entry between two trees of any sizes.
+  static NodePtr link(const NodePtr& less, const Node& node, const NodePtr& greater) {
+    if (outweighs(greater, less))
+      return balance(*greater, link(less, node, greater->left), greater->right);
+    if (outweighs(less, greater))
+      return balance(*less, less->left, link(less->right, node, greater));
+    return remake(node, less, greater);
+  }
+
+  static Parts split(const NodePtr& node, const Key& key) {
+    if (node == nullptr) return {};
+    const int order = compare(key, node->key);
+    if (order == 0) return {node->left, &node->value, node->right};
+    if (order < 0) {
+      Parts parts = split(node->left, key);
+      parts.greater = link(parts.greater, *node, node->right);
+      return parts;
+    }
+    Parts parts = split(node->right, key);
+    parts.less = link(node->left, *node, parts.less);
+    return parts;
   }
 
   template <class Visit>
@@ -203,37 +213,28 @@ class PersistentMap {
 
   static bool equal(const NodePtr& a, const NodePtr& b) {
     if (a == b) return true;
-    if (a == nullptr || b == nullptr || a->size != b->size) return false;
-    return a->key == b->key && a->value == b->value && equal(a->left, b->left) &&
-           equal(a->right, b->right);
+    if (size_of(a) != size_of(b)) return false;
+    const Parts parts = split(b, a->key);
+    return parts.found != nullptr && a->value == *parts.found && equal(a->left, parts.less) &&
+           equal(a->right, parts.greater);
   }
 
-  template <class Visit>
-  static void difference(const NodePtr& before, const NodePtr& after, Visit& visit) {
+  template <class Visit, class Equal>
+  static void difference(const NodePtr& before, const NodePtr& after, Visit& visit,
+                         const Equal& equal) {
     if (before == after) return;
-    if (before == nullptr || after == nullptr) {
-      auto visit_one_side = [&](const Key& key, const Value& value) {
-        before == nullptr ? visit(key, nullptr, &value) : visit(key, &value, nullptr);
-      };
-      for_each(before == nullptr ? after.get() : before.get(), visit_one_side);
+    if (before == nullptr) {
+      auto added = [&](const Key& key, const Value& value) { visit(key, nullptr, &value); };
+      for_each(after.get(), added);
       return;
     }
-    if (after->key == before->key) {
-      difference(before->left, after->left, visit);
-      if (!(before->value == after->value)) visit(before->key, &before->value, &after->value);
-      difference(before->right, after->right, visit);
-    } else if (above(before->key, before->priority, *after)) {
-      // The upper root is missing on the other side, else it would be the root there too.
-      const Split parts = split(after, before->key);
-      difference(before->left, parts.less, visit);
+    const Parts parts = split(after, before->key);
+    difference(before->left, parts.less, visit, equal);
+    if (parts.found == nullptr)
       visit(before->key, &before->value, nullptr);
-      difference(before->right, parts.greater, visit);
-    } else {
-      const Split parts = split(before, after->key);
-      difference(parts.less, after->left, visit);
-      visit(after->key, nullptr, &after->value);
-      difference(parts.greater, after->right, visit);
-    }
+    else if (!equal(before->value, *parts.found))
+      visit(before->key, &before->value, parts.found);
+    difference(before->right, parts.greater, visit, equal);
   }
 
   NodePtr root_;

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <cmath>
+#include <compare>
 #include <map>
 #include <string>
 #include <vector>
@@ -117,6 +119,58 @@ TEST(PersistentMap, DifferenceSkipsWhatIsShared) {
                                                   [&](const auto&, auto, auto) { ++changes; });
   EXPECT_EQ(changes, 2);
   EXPECT_LT(Counted::comparisons, 200);
+}
+
+TEST(PersistentMap, DifferenceTakesTheEqualityItIsGiven) {
+  const Map before = Map().set("a", 1).set("b", 2).set("c", 3);
+  const Map after = Map().set("a", 1).set("b", 20).set("c", 4);
+  std::vector<std::string> keys;
+  Map::difference(
+      before, after, [&](const std::string& key, auto, auto) { keys.push_back(key); },
+      [](int a, int b) { return a % 2 == b % 2; });
+  EXPECT_EQ(keys, std::vector<std::string>{"c"});
+}
+
+// Counts how often a key is compared, which tells how deep a look-up went.
+struct CountedKey {
+  int value = 0;
+  friend bool operator<(const CountedKey& a, const CountedKey& b) {
+    ++comparisons;
+    return a.value < b.value;
+  }
+  static int comparisons;
+};
+int CountedKey::comparisons = 0;
+
+using CountedKeys = PersistentMap<CountedKey, int>;
+
+// A level costs two comparisons, one each way.
+int depth_of(const CountedKeys& map, int key) {
+  CountedKey::comparisons = 0;
+  static_cast<void>(map.find(CountedKey{key}));
+  return (CountedKey::comparisons + 1) / 2;
+}
+
+int allowed_depth(std::size_t size) {
+  return static_cast<int>(2.5 * std::log2(static_cast<double>(size) + 1)) + 1;
+}
+
+TEST(PersistentMap, StaysFlatForKeysInAscendingOrder) {
+  CountedKeys map;
+  for (int key = 0; key < 10'000; ++key) map = map.set(CountedKey{key}, key);
+  for (int key = 0; key < 10'000; ++key) ASSERT_LE(depth_of(map, key), allowed_depth(map.size()));
+}
+
+TEST(PersistentMap, StaysFlatWhateverIsSetAndErased) {
+  EXPECT_TRUE(rc::check([](const std::vector<std::pair<std::uint8_t, bool>>& changes) {
+    CountedKeys map;
+    for (const auto& [key, keep] : changes) {
+      map = map.set(CountedKey{key}, key);
+      if (!keep) map = map.erase(CountedKey{key / 2});
+      for (int probe = 0; probe < 256; probe += 5)
+        RC_ASSERT(depth_of(map, probe) <= allowed_depth(map.size()));
+    }
+  }));
 }
 
 }  // namespace
