@@ -93,10 +93,9 @@ Status check_log_rule_name(std::string_view name) {
     if (!parsed) return fail(parsed.error().code, concat(kPrefix, parsed.error().message));
     return {};
   }
+  if (pieces.size() > 2) return fail(Code::kInvalidArgument, "Expected at most one '*' symbol.");
   const std::string start =
       concat(kPrefix, "Unsupported workload name filter with wildcard '", name, "'. ");
-  if (pieces.size() > 2)
-    return fail(Code::kInvalidArgument, start + "Expected at most one '*' symbol.");
   if (name.size() > kMaxLogPatternLength)
     return fail(Code::kInvalidArgument, start + "Filter length " + std::to_string(name.size()) +
                                             " exceeds the maximum limit of 64 characters.");

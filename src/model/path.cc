@@ -63,17 +63,19 @@ void difference_below(const Tree& before, const Tree& after, Path& walked,
     if (!(before == after)) changes.push_back(Change{walked, before, after});
     return;
   }
-  Tree::Map::difference(before.entries(), after.entries(),
-                        [&](const std::string& key, const Tree* old_value, const Tree* new_value) {
-                          walked.segments.push_back(key);
-                          if (old_value == nullptr)
-                            changes.push_back(Change{walked, std::nullopt, *new_value});
-                          else if (new_value == nullptr)
-                            changes.push_back(Change{walked, *old_value, std::nullopt});
-                          else
-                            difference_below(*old_value, *new_value, walked, changes);
-                          walked.segments.pop_back();
-                        });
+  const auto differ = [&](const std::string& key, const Tree* old_value, const Tree* new_value) {
+    walked.segments.push_back(key);
+    if (old_value == nullptr)
+      changes.push_back(Change{walked, std::nullopt, *new_value});
+    else if (new_value == nullptr)
+      changes.push_back(Change{walked, *old_value, std::nullopt});
+    else
+      difference_below(*old_value, *new_value, walked, changes);
+    walked.segments.pop_back();
+  };
+  // What is shared is skipped; everything else is compared once, where it is looked into.
+  Tree::Map::difference(before.entries(), after.entries(), differ,
+                        [](const Tree& a, const Tree& b) { return a.same_as(b); });
 }
 
 }  // namespace
@@ -110,6 +112,10 @@ std::optional<Tree> get(const Tree& tree, const Path& path) {
 
 Result<Tree> set(const Tree& tree, const Path& path, Tree value, Empties empties) {
   if (path.empty()) return fail(Code::kInvalidArgument, "The given path is empty");
+  if (path.segments.size() > kMaxTreeDepth)
+    return fail(Code::kInvalidArgument,
+                concat("The given path has ", std::to_string(path.segments.size()),
+                       " segments, at most ", std::to_string(kMaxTreeDepth), " are allowed"));
   return set_below(tree, path.segments, std::move(value), empties);
 }
 
@@ -150,8 +156,9 @@ Tree patch(const Tree& tree, const std::vector<Change>& changes) {
       patched = change.after ? *change.after : Tree();
       continue;
     }
-    auto next =
-        change.after ? set(patched, change.path, *change.after) : remove(patched, change.path);
+    const Segments segments = change.path.segments;
+    auto next = change.after ? set_below(patched, segments, Tree(*change.after), Empties::kOmit)
+                             : remove_below(patched, segments, Empties::kOmit);
     TIPHYS_CHECK(next.has_value(), "a difference fits the tree that it was taken from");
     patched = *std::move(next);
   }

@@ -30,8 +30,9 @@ std::string to_string(const Path& path);
 // Descends maps by key and lists by decimal index.
 std::optional<Tree> get(const Tree& tree, const Path& path);
 
-// Creates missing maps on the way; fails for the empty path and where a value on the way is no map.
-// `empties` says what an object on the way shows when it becomes a map.
+// Creates missing maps on the way; fails for the empty path, for one of more than kMaxTreeDepth
+// segments, and where a value on the way is no map. `empties` says what an object on the way shows
+// when it becomes a map.
 Result<Tree> set(const Tree& tree, const Path& path, Tree value, Empties empties = Empties::kOmit);
 
 // The parent must be there and be a map; a missing last key is no error.

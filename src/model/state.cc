@@ -22,18 +22,22 @@ Read<Tree::Map> read_map(const Tree& parent, const Path& path, const std::string
   return value->entries();
 }
 
-std::optional<FieldError> misread_config_item(const Tree& item, const Path& path) {
+std::optional<FieldError> misread_config_item(const Tree& item, const Path& path,
+                                              std::size_t depth = 1) {
   if (item.string() != nullptr) return std::nullopt;
+  if (depth > kMaxTreeDepth)
+    return FieldError{path,
+                      concat("nested more than ", std::to_string(kMaxTreeDepth), " levels deep")};
   std::optional<FieldError> error;
   if (const auto* list = item.list()) {
     for (std::size_t i = 0; i < list->size() && !error; ++i)
-      error = misread_config_item((*list)[i], path.child(std::to_string(i)));
+      error = misread_config_item((*list)[i], path.child(std::to_string(i)), depth + 1);
     return error;
   }
   if (!item.is_map())
     return FieldError{path, concat("expected a string, a list or a map, found ", item.kind())};
   item.entries().for_each([&](const std::string& key, const Tree& value) {
-    if (!error) error = misread_config_item(value, path.child(key));
+    if (!error) error = misread_config_item(value, path.child(key), depth + 1);
   });
   return error;
 }
@@ -76,16 +80,21 @@ Read<State> read_state(const Tree& tree, const Path& path, const State& base) {
 
   std::optional<FieldError> error;
   Tree::Map workloads = state.workloads;
-  Tree::Map::difference(base.workloads, state.workloads,
-                        [&](const std::string& name, const Tree*, const Tree* changed) {
-                          if (changed == nullptr || error) return;
-                          auto workload =
-                              read_workload(*changed, path.child("workloads").child(name));
-                          if (!workload)
-                            error = std::move(workload).error();
-                          else if (!changed->object<Workload>())
-                            workloads = workloads.set(name, *std::move(workload));
-                        });
+  const auto read = [&](const std::string& name, const Tree* known, const Tree* given) {
+    if (given == nullptr || error) return;
+    auto workload = read_workload(*given, path.child("workloads").child(name));
+    const WorkloadPtr before = known == nullptr ? nullptr : known->object<Workload>();
+    if (!workload) {
+      error = std::move(workload).error();
+    } else if (before != nullptr && *before == **workload) {
+      workloads = workloads.set(name, before);  // what did not change stays shared
+    } else if (!given->object<Workload>()) {
+      workloads = workloads.set(name, *std::move(workload));
+    }
+  };
+  // Not by equality: a map that equals a workload still has to become one.
+  Tree::Map::difference(base.workloads, state.workloads, read,
+                        [](const Tree& a, const Tree& b) { return a.same_as(b); });
   Tree::Map::difference(base.configs, state.configs,
                         [&](const std::string& key, const Tree*, const Tree* changed) {
                           if (changed != nullptr && !error)
@@ -108,7 +117,9 @@ Status check_config_names(const State& state, const State& base) {
     Tree::Map::difference(base.workloads, state.workloads,
                           [&](const std::string&, const Tree*, const Tree* changed) {
                             if (changed == nullptr) return;
-                            for (const auto& mapping : changed->object<Workload>()->configs)
+                            const WorkloadPtr workload = changed->object<Workload>();
+                            TIPHYS_CHECK(workload != nullptr, "a state holds only workloads");
+                            for (const auto& mapping : workload->configs)
                               if (status) status = check(mapping);
                           });
   };

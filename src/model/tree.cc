@@ -30,6 +30,13 @@ std::string_view Tree::kind() const {
       [](const ObjectPtr&) { return "a map"; });
 }
 
+bool Tree::same_as(const Tree& other) const {
+  const auto* map = std::get_if<Map>(&value_);
+  const auto* other_map = std::get_if<Map>(&other.value_);
+  if (map != nullptr && other_map != nullptr) return map->same_as(*other_map);
+  return value_ == other.value_;  // lists and objects compare as pointers
+}
+
 bool operator==(const Tree& a, const Tree& b) {
   const auto* object_a = std::get_if<Tree::ObjectPtr>(&a.value_);
   const auto* object_b = std::get_if<Tree::ObjectPtr>(&b.value_);

@@ -9,6 +9,7 @@
 // workloads is read and changed at the price of one.
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -25,6 +26,11 @@ namespace tiphys {
 // Does an object show its empty maps and lists? Users never see them; a masked update finds them,
 // so that a first tag can be put into the (empty) map of tags.
 enum class Empties : std::uint8_t { kOmit, kKeep };
+
+// How many levels a tree may have. Trees are walked, compared and destroyed recursively, so whoever
+// makes one from a text or a message of others must refuse what is nested deeper; set() refuses a
+// longer path, and read_state() a deeper config item.
+inline constexpr std::size_t kMaxTreeDepth = 128;
 
 class Tree {
  public:
@@ -85,6 +91,10 @@ class Tree {
 
   // "a string", "a list", …: how an error message calls it.
   [[nodiscard]] std::string_view kind() const;
+
+  // True when both share the same memory or are equal scalars: false says nothing, true costs
+  // nothing to find out.
+  [[nodiscard]] bool same_as(const Tree& other) const;
 
   // An object equals a map with the same fields. Two trees that share memory are equal without a
   // look inside.

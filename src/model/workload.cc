@@ -16,14 +16,12 @@ constexpr std::array<std::pair<std::string_view, RestartPolicy>, 3> kRestartPoli
     {"ALWAYS", RestartPolicy::kAlways},
 }};
 
-// [impl->swdd~api-add-conditions-for-dependencies~1]
 constexpr std::array<std::pair<std::string_view, AddCondition>, 3> kAddConditions{{
     {"ADD_COND_RUNNING", AddCondition::kRunning},
     {"ADD_COND_SUCCEEDED", AddCondition::kSucceeded},
     {"ADD_COND_FAILED", AddCondition::kFailed},
 }};
 
-// [impl->swdd~api-delete-conditions-for-dependencies~1]
 constexpr std::array<std::pair<std::string_view, DeleteCondition>, 2> kDeleteConditions{{
     {"DEL_COND_RUNNING", DeleteCondition::kRunning},
     {"DEL_COND_NOT_PENDING_NOR_RUNNING", DeleteCondition::kNotPendingNorRunning},
@@ -207,6 +205,20 @@ std::string_view to_string(DeleteCondition condition) {
   return kDeleteConditions[static_cast<std::size_t>(condition)].first;
 }
 
+// [impl->swdd~api-add-conditions-for-dependencies~1]
+bool is_fulfilled(AddCondition condition, Phase dependency) {
+  constexpr std::array<Phase, 3> kAwaited{Phase::kRunningOk, Phase::kSucceededOk,
+                                          Phase::kFailedExecFailed};
+  return kAwaited[static_cast<std::size_t>(condition)] == dependency;
+}
+
+// [impl->swdd~api-delete-conditions-for-dependencies~1]
+bool is_fulfilled(DeleteCondition condition, Phase dependent) {
+  if (dependent == Phase::kPendingWaitingToStart) return true;
+  const bool running = dependent == Phase::kRunningOk;
+  return condition == DeleteCondition::kRunning ? running : !running && !is_pending(dependent);
+}
+
 std::optional<Tree> Workload::field(std::string_view key) const {
   for (const auto& row : kFields)
     if (row.key == key)
@@ -243,7 +255,7 @@ Read<WorkloadPtr> read_workload(const Tree& tree, const Path& path) {
   if (const auto value = tree.child("dependencies")) {
     TIPHYS_READ(workload->dependencies, read_dependencies(*value, path.child("dependencies")));
   }
-  if (const auto value = tree.child("tags")) {
+  if (const auto value = tree.child("tags"); value && !value->is_null()) {
     TIPHYS_READ(workload->tags, read_string_map(*value, path.child("tags")));
   }
   if (const auto value = tree.child("configs")) {
@@ -276,6 +288,7 @@ Result<WorkloadSpecPtr> WorkloadSpec::make(std::string_view name, WorkloadPtr re
 Result<WorkloadSpecPtr> WorkloadSpec::received(InstanceName instance, WorkloadPtr workload) {
   TIPHYS_CHECK(workload != nullptr, "a spec is made of a workload");
   TIPHYS_REQUIRE(parse_instance_name(to_string(instance)));
+  TIPHYS_REQUIRE(check_access_rules(workload->access));
   return WorkloadSpecPtr(new WorkloadSpec(std::move(instance), std::move(workload)));
 }
 

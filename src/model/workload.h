@@ -17,6 +17,7 @@
 
 #include "base/result.h"
 #include "model/access_rules.h"
+#include "model/execution_state.h"
 #include "model/names.h"
 #include "model/reading.h"
 #include "model/tree.h"
@@ -31,10 +32,15 @@ Result<RestartPolicy> parse_restart_policy(std::string_view text);
 enum class AddCondition : std::uint8_t { kRunning, kSucceeded, kFailed };
 std::string_view to_string(AddCondition condition);
 Result<AddCondition> parse_add_condition(std::string_view text);
+// Is the condition fulfilled by a dependency in that phase?
+bool is_fulfilled(AddCondition condition, Phase dependency);
 
 // What a dependent workload must have reached before this one is deleted.
 enum class DeleteCondition : std::uint8_t { kRunning, kNotPendingNorRunning };
 std::string_view to_string(DeleteCondition condition);
+// Is the condition fulfilled by a dependent workload in that phase? One that itself waits for its
+// start never holds a deletion back: both would wait for ever.
+bool is_fulfilled(DeleteCondition condition, Phase dependent);
 
 using Tags = std::map<std::string, std::string>;
 
@@ -78,8 +84,8 @@ class WorkloadSpec final : public Tree::Object {
   // Checks a rendered workload and gives it its instance name.
   static Result<std::shared_ptr<const WorkloadSpec>> make(std::string_view name,
                                                           WorkloadPtr rendered);
-  // Takes a workload from a server, which names the instance. Names are checked; the id is the
-  // server's.
+  // Takes a workload from a server, which names the instance. Names and access rules are checked;
+  // the id is the server's.
   static Result<std::shared_ptr<const WorkloadSpec>> received(InstanceName instance,
                                                               WorkloadPtr workload);
 
