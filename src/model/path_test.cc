@@ -20,14 +20,15 @@ namespace {
 std::size_t allocations = 0;
 }  // namespace
 
-// Counted in this test binary, to show that a change touches only its path.
-void* operator new(std::size_t size) {
+// Counted in this test binary, to show that a change touches only its path. Not inlined: g++ would
+// see free() on what came from new.
+[[gnu::noinline]] void* operator new(std::size_t size) {
   ++allocations;
   if (void* memory = std::malloc(size)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace tiphys {
 namespace {
