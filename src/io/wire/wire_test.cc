@@ -78,7 +78,13 @@ WorkloadPtr workload() {
   return made;
 }
 
-WorkloadSpecPtr workload_spec() { return *WorkloadSpec::received(valid_instance(), workload()); }
+// The names and access rules of a spec are well-formed, whatever else it holds.
+WorkloadSpecPtr workload_spec() {
+  Workload made = *workload();
+  made.access = {{StateRule{one_of(Operation::kReadWrite), {"a.*"}}}, {LogRule{{"w*", "x"}}}};
+  if (maybe()) made.access = {};
+  return *WorkloadSpec::received(valid_instance(), std::make_shared<const Workload>(made));
+}
 
 Tree config_item(int depth) {
   switch (depth == 0 ? 0 : *rc::gen::inRange(0, 3)) {
@@ -334,6 +340,13 @@ TEST(Wire, SaysWhatIsMissingInAWorkloadFromTheServer) {
            {[](Added& added, Spec&) { added.clear_workload(); }, "No workload"},
            {[](Added& added, Spec&) { added.mutable_instancename()->set_workloadname("a.b"); },
             "Unsupported instance name 'a.b.1.'. Expected <workload>.<id>.<agent>."},
+           {[](Added&, Spec& workload) {
+              workload.mutable_controlinterfaceaccess()
+                  ->add_denyrules()
+                  ->mutable_staterule()
+                  ->add_filtermasks("");
+            },
+            "Empty filter masks are not allowed in Control Interface access rules"},
            {[](Added&, Spec& workload) { workload.clear_agent(); }, "Missing field 'agent'"},
            {[](Added&, Spec& workload) { workload.clear_runtime(); }, "Missing field 'runtime'"},
            {[](Added&, Spec& workload) { workload.clear_runtimeconfig(); },
