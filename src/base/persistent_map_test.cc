@@ -71,7 +71,7 @@ TEST(PersistentMap, BehavesLikeAPlainMap) {
 }
 
 TEST(PersistentMap, EqualContentIsEqualHoweverItCameAbout) {
-  EXPECT_TRUE(rc::check([](std::vector<std::uint8_t> numbers) {
+  EXPECT_TRUE(rc::check([](const std::vector<std::uint8_t>& numbers) {
     const Map map = map_of(numbers);
     Map again;
     map.for_each([&](const std::string& key, int value) { again = again.set(key, value); });

@@ -78,10 +78,9 @@ const std::vector<FromAnkaios> kFromAnkaios{Response{"id", ErrorResponse{"no"}},
 
 template <class Message>
 void expect_each_equals_only_itself(const std::vector<Message>& messages) {
-  const std::vector<Message> copies = messages;
   for (std::size_t i = 0; i < messages.size(); ++i)
-    for (std::size_t k = 0; k < copies.size(); ++k)
-      EXPECT_EQ(messages[i] == copies[k], i == k) << i << ' ' << k;
+    for (std::size_t k = 0; k < messages.size(); ++k)
+      EXPECT_EQ(messages[i] == messages[k], i == k) << i << ' ' << k;
 }
 
 TEST(Messages, EqualOnlyThemselves) {

@@ -59,7 +59,7 @@ TEST(WorkloadName, SaysWhatIsWrongWithOne) {
            {std::string(1000, 'c'), "Length 1000 exceeds the maximum limit of 63 characters."}}) {
     SCOPED_TRACE(text);
     EXPECT_EQ(message_of(parse_workload_name(text)),
-              "Unsupported workload name '" + text + "'. " + offence);
+              concat("Unsupported workload name '", text, "'. ", offence));
   }
 }
 
@@ -110,10 +110,11 @@ TEST(ConfigNames, HaveOneErrorTextForEachPlace) {
            {check_config_alias, "config alias"},
            {check_config_reference, "config reference key"}})
     for (const auto& text : refused)
-      EXPECT_EQ(message_of(check(text)),
-                "Unsupported " + what + " '" + text +
-                    "'. Only a-z, A-Z, 0-9 chars, underscore (_), and hyphen (-) allowed. Maximum "
-                    "length is 63 characters.");
+      EXPECT_EQ(
+          message_of(check(text)),
+          concat("Unsupported ", what, " '", text,
+                 "'. Only a-z, A-Z, 0-9 chars, underscore (_), and hyphen (-) allowed. Maximum "
+                 "length is 63 characters."));
 }
 
 TEST(Names, AreTheirText) {

@@ -522,9 +522,8 @@ rc::Gen<Path> any_path() {
 }
 
 rc::Gen<Plain> any_plain(int depth) {
-  const auto leaf = rc::gen::map(rc::gen::element<std::string>("", "x", "y"), [](std::string text) {
-    return Plain{std::move(text), {}, false};
-  });
+  auto leaf = rc::gen::map(rc::gen::element<std::string>("", "x", "y"),
+                           [](std::string text) { return Plain{std::move(text), {}, false}; });
   if (depth == 0) return leaf;
   const auto map = rc::gen::map(
       rc::gen::resize(3, rc::gen::container<std::map<std::string, Plain>>(

@@ -173,6 +173,7 @@ TEST(WorkloadStates, BehaveLikeAPlainMap) {
       if (state.phase == Phase::kRemoved) plain.erase(key);
     }
     std::vector<WorkloadState> expected;
+    expected.reserve(plain.size());
     for (const auto& [key, state] : plain)
       expected.push_back({instance(std::get<1>(key), std::get<2>(key), std::get<0>(key)), state});
     RC_ASSERT((states.of_all_but({"nobody"}) == expected));
