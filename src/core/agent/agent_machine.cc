@@ -102,6 +102,9 @@ void AgentMachine::server_hello(const ServerHello& hello, Instant now) {
   arrival_.emplace();
   for (const auto& spec : hello.added)
     arrival_->wanted.insert_or_assign(spec->instance().workload.value, spec);
+  for (const auto& [name, loop] : roster_)
+    if (loop->container()) arrival_->in_hand.insert(*loop->container());
+  for (const auto& [token, container] : leaving_) arrival_->in_hand.insert(container.container);
   arrival_->awaited = list_all_runtimes();
   if (arrival_->awaited.empty()) finish_arrival(now);
 }
@@ -170,14 +173,12 @@ void AgentMachine::adopt(const FoundWorkload& found, const Arrival& arrival, Ins
   const WorkloadSpecPtr spec = entry == arrival.wanted.end() ? nullptr : entry->second;
   const Action action = harmonise(wanted_for(found, spec.get()), found_as(found));
   // What a loop has in hand is its own business; another container of a wanted or managed name is surplus.
-  if (managed != roster_.end()) {
-    if (!managed->second->may_own(found.instance, found.container)) take_away_quietly(found);
+  if (is_ours(found)) return;
+  if (managed != roster_.end() || (action == Action::kDiscard && spec != nullptr)) {
+    take_away(found);
     return;
   }
-  if (action == Action::kDiscard && spec != nullptr) {
-    take_away_quietly(found);
-    return;
-  }
+  if (arrival.in_hand.contains(found.container)) return;
   switch (action) {
     case Action::kResume:
       tell(open_loop(std::make_unique<Loop>(++last_loop_, spec)), workload::Resume{found.container},
@@ -198,10 +199,34 @@ void AgentMachine::adopt(const FoundWorkload& found, const Arrival& arrival, Ins
   }
 }
 
-// Nobody waits for the answer: what stays is found by the next sweep.
-void AgentMachine::take_away_quietly(const FoundWorkload& found) {
+bool AgentMachine::is_ours(const FoundWorkload& found) const {
+  const auto managed = roster_.find(found.instance.workload.value);
+  return managed != roster_.end() &&
+         managed->second->may_own(found.runtime, found.instance, found.container);
+}
+
+void AgentMachine::take_away(const FoundWorkload& found) {
+  for (const auto& [token, leaving] : leaving_)
+    if (leaving.runtime == found.runtime && leaving.container == found.container) return;
+  const Token token = new_token();
+  leaving_.emplace(token, found);
   effects_.emplace_back(
-      workload::DeleteContainer{new_token(), found.runtime, found.instance, found.container});
+      workload::DeleteContainer{token, found.runtime, found.instance, found.container});
+}
+
+// What stays is found by the next sweep. What is gone is reported when no loop speaks for that instance: the server may
+// still have a state of it.
+void AgentMachine::taken_away(Token token, bool gone, Instant now) {
+  const auto entry = leaving_.find(token);
+  if (entry == leaving_.end()) return;
+  const InstanceName instance = entry->second.instance;
+  leaving_.erase(entry);
+  const auto managed = roster_.find(instance.workload.value);
+  const bool spoken_for =
+      managed != roster_.end() &&
+      (managed->second->instance() == instance ||
+       (managed->second->wanted() != nullptr && managed->second->wanted()->instance() == instance));
+  if (gone && !spoken_for) report(instance, ExecutionState(Phase::kRemoved), now);
 }
 
 void AgentMachine::arm_sweep() {
@@ -216,12 +241,10 @@ void AgentMachine::sweep() {
 
 void AgentMachine::sweep_answered(Token token, const std::vector<FoundWorkload>& found) {
   if (sweep_awaited_.erase(token) == 0) return;
-  for (const auto& container : found) {
-    const auto managed = roster_.find(container.instance.workload.value);
-    if (managed == roster_.end() ||
-        !managed->second->may_own(container.instance, container.container))
-      take_away_quietly(container);
-  }
+  // While a server's list is waiting for its own listings, a container of no loop may be about to get one.
+  if (!arrival_)
+    for (const auto& container : found)
+      if (!is_ours(container)) take_away(container);
   if (sweep_awaited_.empty()) arm_sweep();
 }
 
@@ -234,15 +257,13 @@ void AgentMachine::update_workload(const UpdateWorkload& update, Instant now) {
     added.insert_or_assign(spec->instance().workload.value, spec);
   for (const auto& deleted : update.deleted)
     if (!added.contains(deleted.instance.workload.value)) remove(deleted, now);
-  for (const auto& [name, spec] : added) {
-    const auto managed = roster_.find(name);
-    // [impl->swdd~agent-add-on-update-missing-workload~1]
-    // [impl->swdd~agent-added-creates-workload~1]
-    if (managed == roster_.end())
-      add(spec, now);
-    else
+  for (const auto& [name, spec] : added)
+    if (const auto managed = roster_.find(name); managed != roster_.end())
       change(*managed->second, spec, now);
-  }
+  // [impl->swdd~agent-add-on-update-missing-workload~1]
+  // [impl->swdd~agent-added-creates-workload~1]
+  for (const auto& [name, spec] : added)
+    if (!roster_.contains(name)) add(spec, now);
 }
 
 void AgentMachine::for_loop(const workload::Event& event, Instant now) {
@@ -252,6 +273,8 @@ void AgentMachine::for_loop(const workload::Event& event, Instant now) {
     sweep();
     return;
   }
+  if (std::holds_alternative<workload::Deleted>(event)) taken_away(*token, true, now);
+  if (std::holds_alternative<workload::DeleteFailed>(event)) taken_away(*token, false, now);
   const auto loop = loops_.find(workload::loop_of(*token));
   if (loop != loops_.end()) tell(*loop->second, event, now);
 }
@@ -289,7 +312,9 @@ AgentMachine::Loop& AgentMachine::open_loop(std::unique_ptr<Loop> loop) {
 }
 
 void AgentMachine::tell(Loop& loop, const workload::Event& event, Instant now) {
-  perform(loop, loop.step(event), now);
+  workload::Effects effects = loop.step(event);
+  if (arrival_ && loop.container()) arrival_->in_hand.insert(*loop.container());
+  perform(loop, std::move(effects), now);
 }
 
 void AgentMachine::perform(Loop& loop, workload::Effects effects, Instant now) {

@@ -103,6 +103,8 @@ class AgentMachine {
     std::set<Token> awaited;
     std::vector<FoundWorkload> found;
     std::vector<UpdateWorkload> held_back;
+    // What loops and removals had in hand since the listings were asked for: of these a listing may be out of date.
+    std::set<ContainerId> in_hand;
   };
 
   // A removal that the server may not have heard of.
@@ -118,9 +120,11 @@ class AgentMachine {
   void listing_answered(Token token, const std::vector<FoundWorkload>& found, Instant now);
   void finish_arrival(Instant now);
   void adopt(const FoundWorkload& found, const Arrival& arrival, Instant now);
-  void take_away_quietly(const FoundWorkload& found);
+  void take_away(const FoundWorkload& found);
+  void taken_away(Token token, bool gone, Instant now);
   void sweep();
   void sweep_answered(Token token, const std::vector<FoundWorkload>& found);
+  [[nodiscard]] bool is_ours(const FoundWorkload& found) const;
   void arm_sweep();
   std::set<Token> list_all_runtimes();
   void update_workload(const UpdateWorkload& update, Instant now);
@@ -146,8 +150,9 @@ class AgentMachine {
 
   bool connected_ = false;
   std::optional<Arrival> arrival_;
-  Token sweep_timer_ = 0;          // an older timer is stale
-  std::set<Token> sweep_awaited_;  // listings of the sweep under way
+  Token sweep_timer_ = 0;                   // an older timer is stale
+  std::set<Token> sweep_awaited_;           // listings of the sweep under way
+  std::map<Token, FoundWorkload> leaving_;  // containers of no loop that are being taken away
   std::vector<Tombstone> tombstones_;
   std::optional<AgentStatus> unsent_load_;
 

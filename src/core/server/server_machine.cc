@@ -106,9 +106,8 @@ void ServerMachine::loaded(const Loaded& event) {
   if (loading_ != event.token) return;
   loading_.reset();
   version_ = event.stored.version;
-  const auto manifest = std::exchange(manifest_, std::nullopt);
-  const bool from_manifest = event.stored.version == 0 && manifest.has_value();
-  auto plan = plan_state(state_, from_manifest ? *manifest : event.stored.desired);
+  const bool from_manifest = event.stored.version == 0 && manifest_.has_value();
+  auto plan = plan_state(state_, from_manifest ? *manifest_ : event.stored.desired);
   if (!plan) {
     effects_.emplace_back(Fatal{plan.error().message});
     return;
@@ -126,40 +125,50 @@ void ServerMachine::loaded(const Loaded& event) {
 void ServerMachine::become_ready() {
   if (ready_ || loading_ || in_flight_) return;
   ready_ = true;
+  manifest_.reset();
   for (const auto& event : std::exchange(early_, {})) handle(event);
 }
 
 void ServerMachine::opened(const Opened& event) {
   match(
       event.peer, [&](const CommanderPeer& peer) { commanders_.emplace(event.connection, peer); },
-      [&](const AgentPeer& peer) {
-        if (const auto old = agents_.find(peer.name); old != agents_.end()) {
-          effects_.emplace_back(Warn{concat("Received a NEW hello from client ", peer.name.value,
-                                            ". Replacing sender for this client.")});
-          effects_.emplace_back(Close{old->second});
-          agent_connections_.erase(old->second);
-        }
-        agents_[peer.name] = event.connection;
-        agent_connections_[event.connection] = peer.name;
+      [&](const AgentPeer& peer) { agent_opened(event.connection, peer); });
+}
 
-        // [impl->swdd~server-informs-a-newly-connected-agent-workload-states~1]
-        UpdateWorkloadState others{state_.workload_states.of_all_but(peer.name)};
-        if (!others.states.empty()) send(event.connection, std::move(others));
-        // [impl->swdd~server-sends-all-workloads-on-start~2]
-        // [impl->swdd~agent-from-agent-field~1]
-        ServerHello hello;
-        state_.effective_workloads.for_each([&](const std::string&, const Tree& value) {
-          auto spec = value.object<WorkloadSpec>();
-          if (spec->instance().agent == peer.name) hello.added.push_back(std::move(spec));
-        });
-        send(event.connection, std::move(hello));
-        await_reports(peer.name);
-        // [impl->swdd~server-stores-newly-connected-agent~2]
-        auto attributes = std::make_shared<AgentAttributes>();
-        attributes->tags = peer.tags;
-        state_.agents =
-            state_.agents.set(peer.name.value, std::shared_ptr<const AgentAttributes>(attributes));
-      });
+void ServerMachine::agent_opened(ConnectionNumber connection, const AgentPeer& peer) {
+  // Workloads without an agent wait for nobody: an agent without a name must not get them.
+  if (peer.name.empty() || !has_only_name_characters(peer.name.value)) {
+    effects_.emplace_back(
+        Warn{concat("Refused an agent with the unsupported name '", peer.name.value, "'.")});
+    effects_.emplace_back(Close{connection});
+    return;
+  }
+  if (const auto old = agents_.find(peer.name); old != agents_.end()) {
+    effects_.emplace_back(Warn{concat("Received a NEW hello from client ", peer.name.value,
+                                      ". Replacing sender for this client.")});
+    effects_.emplace_back(Close{old->second});
+    agent_connections_.erase(old->second);
+  }
+  agents_[peer.name] = connection;
+  agent_connections_[connection] = peer.name;
+
+  // [impl->swdd~server-informs-a-newly-connected-agent-workload-states~1]
+  UpdateWorkloadState others{state_.workload_states.of_all_but(peer.name)};
+  if (!others.states.empty()) send(connection, std::move(others));
+  // [impl->swdd~server-sends-all-workloads-on-start~2]
+  // [impl->swdd~agent-from-agent-field~1]
+  ServerHello hello;
+  state_.effective_workloads.for_each([&](const std::string&, const Tree& value) {
+    auto spec = value.object<WorkloadSpec>();
+    if (spec->instance().agent == peer.name) hello.added.push_back(std::move(spec));
+  });
+  send(connection, std::move(hello));
+  await_reports(peer.name);
+  // [impl->swdd~server-stores-newly-connected-agent~2]
+  auto attributes = std::make_shared<AgentAttributes>();
+  attributes->tags = peer.tags;
+  state_.agents =
+      state_.agents.set(peer.name.value, std::shared_ptr<const AgentAttributes>(attributes));
 }
 
 void ServerMachine::closed(ConnectionNumber connection) {
@@ -262,7 +271,10 @@ void ServerMachine::load_reported(ConnectionNumber connection, const AgentLoadSt
 
 // [impl->swdd~server-includes-id-in-control-interface-response~1]
 void ServerMachine::request(ConnectionNumber connection, const Request& request) {
-  const Requester requester{connection, request.id};
+  const auto agent = agent_connections_.find(connection);
+  const Requester requester{
+      connection, agent == agent_connections_.end() ? std::nullopt : std::optional(agent->second),
+      request.id};
   if (request.id.empty())
     return refuse(requester, "A request needs an id that its answer can carry");
   match(
@@ -430,9 +442,12 @@ void ServerMachine::send(ConnectionNumber connection, FromServer message) {
 }
 
 void ServerMachine::answer(const Requester& requester, decltype(Response::content) content) {
-  const bool open = agent_connections_.contains(requester.connection) ||
-                    commanders_.contains(requester.connection);
-  if (open) send(requester.connection, Response{requester.request_id, std::move(content)});
+  Response response{requester.request_id, std::move(content)};
+  if (!requester.agent) {
+    if (commanders_.contains(requester.connection)) send(requester.connection, std::move(response));
+  } else if (const auto agent = agents_.find(*requester.agent); agent != agents_.end()) {
+    send(agent->second, std::move(response));
+  }
 }
 
 void ServerMachine::refuse(const Requester& requester, std::string message) {

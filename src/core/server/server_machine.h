@@ -149,8 +149,10 @@ class ServerMachine {
   [[nodiscard]] const CompleteState& state() const { return state_; }
 
  private:
+  // A workload asks through its agent and gets its answer through that agent, also when it came back on another stream.
   struct Requester {
     ConnectionNumber connection;
+    std::optional<AgentName> agent;
     std::string request_id;
   };
   struct WaitingUpdate {
@@ -169,6 +171,7 @@ class ServerMachine {
   void start(const Start& event);
   void loaded(const Loaded& event);
   void opened(const Opened& event);
+  void agent_opened(ConnectionNumber connection, const AgentPeer& peer);
   void closed(ConnectionNumber connection);
   void received(const Received& event);
   void committed(const Committed& event);
@@ -213,7 +216,7 @@ class ServerMachine {
 
   bool ready_ = false;  // the start is over; until then every other event waits
   std::deque<Event> early_;
-  std::optional<State> manifest_;
+  std::optional<State> manifest_;  // until the start is over
   Token last_token_ = 0;
   std::optional<Token> loading_;
   std::optional<WaitingUpdate> planned_again_;  // met a conflict; runs first after the load

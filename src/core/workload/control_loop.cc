@@ -81,14 +81,21 @@ WorkloadSpecPtr ControlLoop::wanted() const {
   return spec_;
 }
 
-bool ControlLoop::may_own(const InstanceName& instance, const ContainerId& container) const {
-  return container_ == container || (stage_ == Stage::kCreating && instance_ == instance);
+bool ControlLoop::may_own(const std::string& runtime, const InstanceName& instance,
+                          const ContainerId& container) const {
+  return runtime == runtime_ &&
+         (container_ == container || (stage_ == Stage::kCreating && instance_ == instance));
 }
 
 // A new command ends every retry of the old spec: its timer becomes stale.
 // [impl->swdd~agent-workload-control-loop-prevents-retries-on-other-workload-commands~1]
 Effects ControlLoop::command(Target target) {
   Effects effects;
+  if (silent_ && !replaces_quietly(target)) {
+    silent_ = false;
+    if (stage_ == Stage::kDeleting)
+      effects.emplace_back(report(Phase::kStoppingRequestedAtRuntime));
+  }
   switch (stage_) {
     case Stage::kCreating:
     case Stage::kDeleting:
@@ -97,12 +104,18 @@ Effects ControlLoop::command(Target target) {
       return effects;
     case Stage::kBetweenDeletes:
       skip(*target_, target, effects);
-      target_ = std::move(target);
-      append(effects, delete_container());
+      append(effects, leave_instance(std::move(target)));
       return effects;
     default:
       return leave_instance(std::move(target));
   }
+}
+
+// What was left behind goes without a word as long as a wanted instance takes its place. It is spoken of once nothing
+// does, or when it is the very instance that a newer command turns away from.
+bool ControlLoop::replaces_quietly(const Target& newer) const {
+  return newer.spec != nullptr && target_->spec != nullptr &&
+         target_->spec->instance() != instance_;
 }
 
 // [impl->swdd~agent-workload-control-loop-update-broken-allowed~1]
@@ -133,6 +146,7 @@ Effects ControlLoop::arrive() {
   container_.reset();
   left_something_ = false;
   delete_pause_ = kFirstDeletePause;
+
   if (!gone_ && !silent_) effects.emplace_back(report(Phase::kRemoved));
   gone_ = true;
   silent_ = false;
@@ -218,12 +232,12 @@ Effects ControlLoop::delete_failed(const DeleteFailed& event) {
     append(effects, delete_container());
     return effects;
   }
-  if (silent_ && target_->spec != nullptr)
+  if (silent_)
     effects.emplace_back(Report{
         target_->spec->instance(),
         ExecutionState(Phase::kPendingStarting,
                        "Waiting for the removal of " + to_string(instance_) + ": " + event.cause)});
-  else if (!silent_)
+  else
     effects.emplace_back(report(Phase::kStoppingDeleteFailed, event.cause));
   stage_ = Stage::kBetweenDeletes;
   awaited_ = new_token();
@@ -273,13 +287,12 @@ Report ControlLoop::report(Phase phase, std::string info) const {
   return Report{instance_, ExecutionState(phase, std::move(info))};
 }
 
-void ControlLoop::skip(const Target& skipped, const Target& newer, Effects& effects) {
+void ControlLoop::skip(const Target& skipped, const Target& newer, Effects& effects) const {
   if (skipped.spec == nullptr) return;
   const InstanceName& instance = skipped.spec->instance();
-  if (newer.spec != nullptr && newer.spec->instance() == instance) return;
-  if (instance == instance_)
-    silent_ = false;  // what was left behind under this name is all there will be of it
-  else
+  const bool comes_later = newer.spec != nullptr && newer.spec->instance() == instance;
+  // The instance that is being taken away has its own end.
+  if (!comes_later && instance != instance_)
     effects.emplace_back(Report{instance, ExecutionState(Phase::kRemoved)});
 }
 

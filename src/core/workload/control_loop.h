@@ -54,8 +54,7 @@ struct Create {
 struct Resume {
   ContainerId container;
 };
-// Take away what an earlier run of the agent left behind, without a word about it, then start the
-// workload.
+// Take away what an earlier run of the agent left behind, without a word about it, then start the workload.
 struct Replace {
   InstanceName left_behind;
   ContainerId container;
@@ -161,7 +160,10 @@ class ControlLoop {
   // What the loop works towards: the spec of the newest command, or nothing when that is a delete.
   [[nodiscard]] WorkloadSpecPtr wanted() const;
   // Could this container be the one that the loop has in hand? While a creation is under way its id is not known yet.
-  [[nodiscard]] bool may_own(const InstanceName& instance, const ContainerId& container) const;
+  [[nodiscard]] bool may_own(const std::string& runtime, const InstanceName& instance,
+                             const ContainerId& container) const;
+  // The container that the loop has in hand, if it knows of one.
+  [[nodiscard]] const std::optional<ContainerId>& container() const { return container_; }
   // The instance whose states the loop reports now.
   [[nodiscard]] const InstanceName& instance() const { return instance_; }
   [[nodiscard]] LoopNumber number() const { return number_; }
@@ -183,6 +185,7 @@ class ControlLoop {
   };
 
   Effects command(Target target);
+  [[nodiscard]] bool replaces_quietly(const Target& newer) const;
   Effects leave_instance(Target target);
   Effects delete_container();
   Effects arrive();
@@ -199,7 +202,7 @@ class ControlLoop {
 
   [[nodiscard]] Report report(Phase phase, std::string info = {}) const;
   // Makes sure that an instance which a newer command skips over is reported as removed.
-  void skip(const Target& skipped, const Target& newer, Effects& effects);
+  void skip(const Target& skipped, const Target& newer, Effects& effects) const;
   Token new_token();
 
   const LoopNumber number_;
@@ -217,7 +220,7 @@ class ControlLoop {
   std::optional<Target> waiting_;  // the newest command while a call is under way
   std::optional<Target> target_;   // where kDeleting and kBetweenDeletes lead to
   bool gone_ = false;              // the instance was reported as removed
-  bool silent_ = false;            // what is being deleted is not ours to report
+  bool silent_ = false;            // what is being deleted was left behind and has a successor
   int failures_ = 0;               // of creating the current spec
   Duration delete_pause_ = kFirstDeletePause;
 };
