@@ -91,6 +91,8 @@ bool ControlLoop::may_own(const std::string& runtime, const InstanceName& instan
 // [impl->swdd~agent-workload-control-loop-prevents-retries-on-other-workload-commands~1]
 Effects ControlLoop::command(Target target) {
   Effects effects;
+  if (const auto& newest = waiting_ ? waiting_ : target_; newest && target.spec != nullptr)
+    target.anew = newest->ends || newest->anew;
   if (silent_ && !replaces_quietly(target)) {
     silent_ = false;
     if (stage_ == Stage::kDeleting)
@@ -159,6 +161,7 @@ Effects ControlLoop::arrive() {
   spec_ = std::move(target.spec);
   if (spec_ != nullptr) {
     instance_ = spec_->instance();
+    if (target.anew) runtime_ = spec_->workload().runtime;
     append(effects, start(std::nullopt));
   }
   return effects;

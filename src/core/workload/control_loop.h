@@ -182,6 +182,7 @@ class ControlLoop {
   struct Target {
     WorkloadSpecPtr spec = nullptr;
     bool ends = false;
+    bool anew = false;  // it was to end before: the spec begins a new life, in whatever runtime
   };
 
   Effects command(Target target);
@@ -207,7 +208,7 @@ class ControlLoop {
 
   const LoopNumber number_;
   std::uint32_t last_token_ = 0;
-  const std::string runtime_;  // of the first spec; a loop never moves to another runtime
+  std::string runtime_;  // of the first spec; an update never moves a workload to another runtime
 
   InstanceName instance_;  // the one that runs, comes or goes
   WorkloadSpecPtr spec_;   // of that instance; none for a left-behind one
