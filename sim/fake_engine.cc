@@ -239,6 +239,8 @@ void FakeEngine::remove(ContainerId container, std::function<void(Status)> sink)
         const auto entry = containers_.find(container);
         if (entry == containers_.end() || mutate(Mutation::kDroppedDelete)) return {};
         const shell::Owner owner = entry->second.owner;
+        // The call of a dead agent may take away what the next one has adopted.
+        if (!caller_alive_) lost_.insert(entry->second.spec.labels.at("name"));
         world_.line(concat("engine ", node_, " ", container.value, " removed"));
         containers_.erase(entry);
         tell(owner, shell::ContainerChanged{container,

@@ -214,6 +214,11 @@ void AgentMachine::take_away(const FoundWorkload& found) {
       workload::DeleteContainer{token, found.runtime, found.instance, found.container});
 }
 
+bool AgentMachine::is_leaving(const InstanceName& instance) const {
+  return std::any_of(leaving_.begin(), leaving_.end(),
+                     [&](const auto& entry) { return entry.second.instance == instance; });
+}
+
 // What stays is found by the next sweep. What is gone is reported when no loop speaks for that instance: the server may
 // still have a state of it.
 void AgentMachine::taken_away(Token token, bool gone, Instant now) {
@@ -344,6 +349,8 @@ void AgentMachine::perform(Loop& loop, workload::Effects effects, Instant now) {
 // [impl->swdd~agent-stores-workload-states-of-its-workloads~1]
 // [impl->swdd~agent-sends-workload-states-of-its-workloads-to-server~2]
 void AgentMachine::report(const InstanceName& instance, const ExecutionState& state, Instant now) {
+  // An instance of which a container is still being taken away is not gone yet; its end says so.
+  if (state.phase == Phase::kRemoved && is_leaving(instance)) return;
   const ExecutionState* stored = states_.find(instance);
   const WorkloadState next{instance, stored == nullptr ? state : transition(*stored, state)};
   states_.update(next);

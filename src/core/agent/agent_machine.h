@@ -121,6 +121,7 @@ class AgentMachine {
   void finish_arrival(Instant now);
   void adopt(const FoundWorkload& found, const Arrival& arrival, Instant now);
   void take_away(const FoundWorkload& found);
+  [[nodiscard]] bool is_leaving(const InstanceName& instance) const;
   void taken_away(Token token, bool gone, Instant now);
   void sweep();
   void sweep_answered(Token token, const std::vector<FoundWorkload>& found);
