@@ -15,6 +15,12 @@ const std::string& label_of(const FakeEngine::FakeContainer& container) {
   return container.spec.labels.at("name");
 }
 
+// A job that is started again and again is between two runs most of the time, and news of it is always under way.
+bool is_restless(const WorkloadSpec& spec) {
+  return spec.workload().restart_policy == RestartPolicy::kAlways &&
+         spec.workload().runtime_config.starts_with("image: job");
+}
+
 bool is_ours(const FakeEngine::FakeContainer& container) { return container.owner.part == kOwner; }
 
 }  // namespace
@@ -95,10 +101,7 @@ void Checkers::check_wanted_workload(const AgentNode& agent, const WorkloadSpec&
       world_.fail(concat(name, " is wanted and does not run; the server heard ", said));
     return;
   }
-  // A job that is started again and again is between two runs most of the time.
-  const bool restless = spec.workload().restart_policy == RestartPolicy::kAlways &&
-                        spec.workload().runtime_config.starts_with("image: job");
-  if (restless) return;
+  if (is_restless(spec)) return;
   if (reported == nullptr || !(*reported == workload::execution_state_of(found.front())))
     world_.fail(concat(name, " is ", to_string(workload::execution_state_of(found.front())),
                        "; the server heard ", said));

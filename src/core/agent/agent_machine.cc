@@ -173,7 +173,7 @@ void AgentMachine::adopt(const FoundWorkload& found, const Arrival& arrival, Ins
   const WorkloadSpecPtr spec = entry == arrival.wanted.end() ? nullptr : entry->second;
   const Action action = harmonise(wanted_for(found, spec.get()), found_as(found));
   // What a loop has in hand is its own business; another container of a wanted or managed name is surplus.
-  if (is_ours(found)) return;
+  if (is_ours(found) || is_leaving(found)) return;
   if (managed != roster_.end() || (action == Action::kDiscard && spec != nullptr)) {
     take_away(found);
     return;
@@ -205,13 +205,22 @@ bool AgentMachine::is_ours(const FoundWorkload& found) const {
          managed->second->may_own(found.runtime, found.instance, found.container);
 }
 
+// What nobody wants is taken away until it is gone; meanwhile it is not adopted any more.
 void AgentMachine::take_away(const FoundWorkload& found) {
-  for (const auto& [token, leaving] : leaving_)
-    if (leaving.runtime == found.runtime && leaving.container == found.container) return;
+  if (!is_leaving(found)) delete_leaving(found);
+}
+
+void AgentMachine::delete_leaving(const FoundWorkload& found) {
   const Token token = new_token();
   leaving_.emplace(token, found);
   effects_.emplace_back(
       workload::DeleteContainer{token, found.runtime, found.instance, found.container});
+}
+
+bool AgentMachine::is_leaving(const FoundWorkload& found) const {
+  return std::any_of(leaving_.begin(), leaving_.end(), [&](const auto& entry) {
+    return entry.second.runtime == found.runtime && entry.second.container == found.container;
+  });
 }
 
 bool AgentMachine::is_leaving(const InstanceName& instance) const {
@@ -219,19 +228,27 @@ bool AgentMachine::is_leaving(const InstanceName& instance) const {
                      [&](const auto& entry) { return entry.second.instance == instance; });
 }
 
-// What stays is found by the next sweep. What is gone is reported when no loop speaks for that instance: the server may
-// still have a state of it.
-void AgentMachine::taken_away(Token token, bool gone, Instant now) {
+// What is gone is reported when no loop speaks for that instance: the server may still have a state of it.
+void AgentMachine::leaving_answered(const workload::Event& event, Token token, Instant now) {
   const auto entry = leaving_.find(token);
   if (entry == leaving_.end()) return;
-  const InstanceName instance = entry->second.instance;
+  const FoundWorkload found = entry->second;
   leaving_.erase(entry);
-  const auto managed = roster_.find(instance.workload.value);
-  const bool spoken_for =
-      managed != roster_.end() &&
-      (managed->second->instance() == instance ||
-       (managed->second->wanted() != nullptr && managed->second->wanted()->instance() == instance));
-  if (gone && !spoken_for) report(instance, ExecutionState(Phase::kRemoved), now);
+  if (std::holds_alternative<workload::DeleteFailed>(event)) {
+    const Token timer = new_token();
+    leaving_.emplace(timer, found);
+    effects_.emplace_back(workload::ArmTimer{timer, workload::kFirstDeletePause});
+  } else if (std::holds_alternative<workload::TimerFired>(event)) {
+    delete_leaving(found);
+  } else {
+    const auto managed = roster_.find(found.instance.workload.value);
+    const auto speaks = [&](const Loop& loop) {
+      return loop.instance() == found.instance ||
+             (loop.wanted() != nullptr && loop.wanted()->instance() == found.instance);
+    };
+    if (managed == roster_.end() || !speaks(*managed->second))
+      report(found.instance, ExecutionState(Phase::kRemoved), now);
+  }
 }
 
 void AgentMachine::arm_sweep() {
@@ -278,8 +295,7 @@ void AgentMachine::for_loop(const workload::Event& event, Instant now) {
     sweep();
     return;
   }
-  if (std::holds_alternative<workload::Deleted>(event)) taken_away(*token, true, now);
-  if (std::holds_alternative<workload::DeleteFailed>(event)) taken_away(*token, false, now);
+  leaving_answered(event, *token, now);
   const auto loop = loops_.find(workload::loop_of(*token));
   if (loop != loops_.end()) tell(*loop->second, event, now);
 }

@@ -121,8 +121,10 @@ class AgentMachine {
   void finish_arrival(Instant now);
   void adopt(const FoundWorkload& found, const Arrival& arrival, Instant now);
   void take_away(const FoundWorkload& found);
+  void delete_leaving(const FoundWorkload& found);
+  void leaving_answered(const workload::Event& event, Token token, Instant now);
+  [[nodiscard]] bool is_leaving(const FoundWorkload& found) const;
   [[nodiscard]] bool is_leaving(const InstanceName& instance) const;
-  void taken_away(Token token, bool gone, Instant now);
   void sweep();
   void sweep_answered(Token token, const std::vector<FoundWorkload>& found);
   [[nodiscard]] bool is_ours(const FoundWorkload& found) const;
@@ -151,9 +153,10 @@ class AgentMachine {
 
   bool connected_ = false;
   std::optional<Arrival> arrival_;
-  Token sweep_timer_ = 0;                   // an older timer is stale
-  std::set<Token> sweep_awaited_;           // listings of the sweep under way
-  std::map<Token, FoundWorkload> leaving_;  // containers of no loop that are being taken away
+  Token sweep_timer_ = 0;          // an older timer is stale
+  std::set<Token> sweep_awaited_;  // listings of the sweep under way
+  std::map<Token, FoundWorkload>
+      leaving_;  // containers of no loop that are being taken away, by awaited answer or timer
   std::vector<Tombstone> tombstones_;
   std::optional<AgentStatus> unsent_load_;
 
