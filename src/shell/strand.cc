@@ -20,9 +20,11 @@ struct CoreThread::Impl {
 
 CoreThread::CoreThread() : impl_(std::make_unique<Impl>()) {}
 
-CoreThread::~CoreThread() {
+CoreThread::~CoreThread() { stop(); }
+
+void CoreThread::stop() {
   impl_->context.stop();
-  impl_->thread.join();
+  if (impl_->thread.joinable()) impl_->thread.join();
 }
 
 Instant CoreThread::now() const { return {std::chrono::steady_clock::now().time_since_epoch()}; }

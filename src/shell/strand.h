@@ -1,7 +1,8 @@
 #pragma once
 
 // Where machines run: one thing at a time, in order, on one thread. Everything in shell/ that is not said to be safe
-// from other threads is called on the strand only.
+// from other threads is called on the strand only. What tasks use lives until the strand has stopped: there is no way to
+// take back a task.
 
 #include <functional>
 #include <memory>
@@ -34,7 +35,7 @@ class Timers {
 class CoreThread final : public Clock, public Strand, public Timers {
  public:
   CoreThread();
-  // Tasks that have not run are dropped; the one that runs is waited for.
+  // Stops, and drops the tasks that have not run.
   ~CoreThread() override;
   CoreThread(const CoreThread&) = delete;
   CoreThread& operator=(const CoreThread&) = delete;
@@ -42,6 +43,9 @@ class CoreThread final : public Clock, public Strand, public Timers {
   [[nodiscard]] Instant now() const override;
   void post(std::function<void()> task) override;
   void after(Duration duration, std::function<void()> task) override;
+
+  // Waits for the task that runs; after that none runs any more, and what they use may go. From another thread only.
+  void stop();
 
  private:
   struct Impl;
