@@ -18,11 +18,11 @@ class Workers {
   virtual void run(std::function<void()> work, std::function<void()> done) = 0;
 };
 
-// Threads that sleep when there is nothing to do.
+// Threads, at least one, that sleep when there is nothing to do.
 class WorkerThreads final : public Workers {
  public:
   WorkerThreads(Strand& strand, std::size_t threads);
-  // Work that has begun is waited for; what waits is dropped, and nothing is told any more.
+  // Work that has begun is waited for; what waits is dropped, and nothing is told any more, not even what was done.
   ~WorkerThreads() override;
   WorkerThreads(const WorkerThreads&) = delete;
   WorkerThreads& operator=(const WorkerThreads&) = delete;
