@@ -104,7 +104,8 @@ void EngineRuntime::remove(const InstanceName& instance, std::optional<Container
 
 void EngineRuntime::watch(workload::Token token, const InstanceName&, ContainerId container,
                           std::function<void(ExecutionState)> sink) {
-  watches_.insert_or_assign(token, Watched{std::move(container), std::move(sink), std::nullopt});
+  watches_.insert_or_assign(
+      token, Watched{std::move(container), std::move(sink), last_listing_ + 1, std::nullopt});
   refresh();
 }
 
@@ -131,7 +132,7 @@ void EngineRuntime::changed(const EngineEvent& event) {
       },
       [&](const ChangesLost&) {
         listening_ = false;
-        refresh();
+        if (!listing_) refresh_after(kStatePollPeriod);
       });
 }
 
@@ -143,43 +144,49 @@ void EngineRuntime::refresh() {
   if (watches_.empty()) return;
   // Listening begins before the listing, so that nothing falls between them.
   listen();
-  listing_ = true;
+  listing_ = ++last_listing_;
   list_again_ = false;
   changed_during_listing_.clear();
-  engine_.list(settings_.owner, [this](auto containers) { listed(containers, false); });
+  ask(*listing_, false);
 }
 
-void EngineRuntime::listed(const Result<std::vector<Container>>& containers, bool second_try) {
-  if (!containers && !second_try) {
-    engine_.list(settings_.owner, [this](auto again) { listed(again, true); });
-    return;
-  }
-  listing_ = false;
+void EngineRuntime::ask(std::uint64_t listing, bool second_try) {
+  engine_.list(settings_.owner, [this, listing, second_try](auto containers) {
+    if (listing_ != listing) return;
+    if (containers || second_try)
+      listed(containers);
+    else
+      ask(listing, true);
+  });
+}
+
+void EngineRuntime::listed(const Result<std::vector<Container>>& containers) {
   std::map<ContainerId, ExecutionState> states;
   if (containers)
     for (const auto& container : *containers)
       states.emplace(container.id, execution_state_of(container.status));
   std::vector<workload::Token> tokens;
-  // A watch that began meanwhile may be about a container that the listing could not know: it has its own turn.
-  if (!list_again_ || containers)
-    for (const auto& [token, watched] : watches_) tokens.push_back(token);
+  for (const auto& [token, watched] : watches_) tokens.push_back(token);
+  // A sink may begin or end watches: the listing is under way until all are told, and each token is looked at anew.
   for (const auto token : tokens) {
     const auto entry = watches_.find(token);
-    if (entry == watches_.end() || changed_during_listing_.contains(entry->second.container))
+    if (entry == watches_.end() || entry->second.first_listing > *listing_ ||
+        changed_during_listing_.contains(entry->second.container))
       continue;
     const auto state = states.find(entry->second.container);
     if (!containers)
       tell(entry->second, ExecutionState(Phase::kFailedUnknown, settings_.listing_failed));
     else if (state != states.end())
       tell(entry->second, state->second);
-    else if (!list_again_)
+    else
       tell(entry->second,
            execution_state_of(ContainerStatus{workload::ContainerPhase::kGone, {}, 0, false}));
   }
+  listing_.reset();
   if (list_again_)
     refresh();
   else
-    refresh_after(listening_ ? kStateVerifyPeriod : kStatePollPeriod);
+    refresh_after(listening_ && containers ? kStateVerifyPeriod : kStatePollPeriod);
 }
 
 void EngineRuntime::refresh_after(Duration pause) {

@@ -3,8 +3,10 @@
 // Runs workloads on an engine: one container per instance, found again by its labels.
 //
 // States come from the engine's changes while those last, and from a listing of all containers: at once when a watch
-// begins, every second while there are no changes to listen to, every minute to verify them.
+// begins, every second while there are no changes to listen to or the engine fails to list, every minute to verify
+// them. An engine that always loses its changes costs no more than that second.
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -49,6 +51,7 @@ class EngineRuntime final : public Runtime {
   struct Watched {
     ContainerId container;
     std::function<void(ExecutionState)> sink;
+    std::uint64_t first_listing;  // that began after the watch; older ones know nothing of it
     std::optional<ExecutionState> last;
   };
 
@@ -56,7 +59,8 @@ class EngineRuntime final : public Runtime {
   void listen();
   void changed(const EngineEvent& event);
   void refresh();
-  void listed(const Result<std::vector<Container>>& containers, bool second_try);
+  void ask(std::uint64_t listing, bool second_try);
+  void listed(const Result<std::vector<Container>>& containers);
   void refresh_after(Duration pause);
   static void tell(Watched& watched, const ExecutionState& state);
 
@@ -67,7 +71,8 @@ class EngineRuntime final : public Runtime {
 
   std::map<workload::Token, Watched> watches_;
   bool listening_ = false;
-  bool listing_ = false;
+  std::optional<std::uint64_t> listing_;  // the one under way; an answer to another is stale
+  std::uint64_t last_listing_ = 0;
   bool list_again_ = false;                       // a watch began after the listing did
   std::set<ContainerId> changed_during_listing_;  // the listing is older than what we know of these
   std::uint64_t timer_generation_ = 0;            // an older timer is stale
