@@ -35,10 +35,13 @@ ServerShell::ServerShell(Strand& strand, Clock& clock, Timers& timers, Trace& tr
       on_fatal_(std::move(on_fatal)),
       actor_(
           {.name = "server"}, strand, clock, trace,
-          [this](const server::Event& event, Instant) { return machine_.step(event); },
+          [this](const server::Event& event, Instant) {
+            return ended_ ? server::Effects{} : machine_.step(event);
+          },
           [this](server::Effect effect) { perform(std::move(effect)); }) {}
 
 void ServerShell::perform(server::Effect effect) {
+  if (ended_) return;
   match(
       std::move(effect), [&](server::Send e) { link_.send(e.connection, e.message); },
       [&](server::Close e) { link_.close(e.connection); }, [&](server::Load e) { load(e); },
@@ -47,7 +50,10 @@ void ServerShell::perform(server::Effect effect) {
         timers_.after(e.after, [this, token = e.token] { actor_.tell(server::TimerFired{token}); });
       },
       [&](server::Warn e) { log_.warn(e.text); },
-      [&](server::Fatal e) { on_fatal_(std::move(e.text)); });
+      [&](server::Fatal e) {
+        ended_ = true;
+        on_fatal_(std::move(e.text));
+      });
 }
 
 void ServerShell::load(const server::Load& effect) {

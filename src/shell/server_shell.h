@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "core/server/server_machine.h"
 #include "shell/actor.h"
@@ -40,6 +41,7 @@ class ServerShell {
   Records& store_;
   ServerLink& link_;
   const std::function<void(std::string)> on_fatal_;
+  bool ended_ = false;  // by something fatal
   Actor<server::Event, server::Effect> actor_;
 };
 
