@@ -125,12 +125,19 @@ class EngineRuntimeTest : public testing::Test {
     return container_of(id, instance_, std::move(status));
   }
 
-  // The answers to a creation, "created ID" or "failed CAUSE" with what comes of another try.
+  // The answers to a creation: "created ID", or "failed CAUSE" with what else is known.
   void create(std::optional<ContainerId> reuse = std::nullopt) {
     runtime_.create(spec_, std::move(reuse), [this](CreateResult<ContainerId> created) {
-      told_.push_back(created ? "created " + created->value
-                              : "failed " + created.error().cause +
-                                    (created.error().may_succeed_later ? "" : " for ever"));
+      if (created) return told_.push_back("created " + created->value);
+      const CreateError& error = created.error();
+      told_.push_back("failed " + error.cause + (error.may_succeed_later ? "" : ", for ever") +
+                      (error.left_something ? ", left something" : ""));
+    });
+  }
+
+  void remove(std::optional<ContainerId> container) {
+    runtime_.remove(instance_, std::move(container), [this](const Status& status) {
+      told_.push_back(status ? "removed" : status.error().message);
     });
   }
 
@@ -179,7 +186,7 @@ TEST_F(EngineRuntimeTest, AConfigThatCannotBeReadReachesNoEngine) {
   config_error_ = CreateError{"no image", false};
   create();
   EXPECT_EQ(engine_.taken_calls(), Lines{});
-  EXPECT_EQ(taken(), (Lines{"failed no image for ever"}));
+  EXPECT_EQ(taken(), (Lines{"failed no image, for ever"}));
 }
 
 TEST_F(EngineRuntimeTest, StartsAnEndedContainerAgain) {
@@ -200,7 +207,7 @@ TEST_F(EngineRuntimeTest, AFailedCreationTakesAwayWhatItLeftBehindBeforeItIsTold
   EXPECT_EQ(engine_.taken_calls(), (Lines{"remove half-made", "remove copy"}));
   engine_.answer(engine_.removes, Status());
   EXPECT_EQ(taken(), Lines{});
-  engine_.answer(engine_.removes, fail(unavailable_));
+  engine_.answer(engine_.removes, Status());
   EXPECT_EQ(taken(), (Lines{"failed engine is away"}));
 }
 
@@ -213,28 +220,73 @@ TEST_F(EngineRuntimeTest, AFailedStartTakesTheContainerAway) {
   EXPECT_EQ(taken(), (Lines{"failed engine is away"}));
 }
 
-TEST_F(EngineRuntimeTest, AFailedCreationIsToldEvenWhenNothingCanBeTakenAway) {
-  create();
-  engine_.answer(engine_.creates, fail(unavailable_));
+TEST_F(EngineRuntimeTest, AFailedCreationSaysWhenSomethingMayBeLeft) {
+  const auto create_in_vain = [this] {
+    create();
+    engine_.answer(engine_.creates, fail(unavailable_));
+  };
+  create_in_vain();
   engine_.answer_list(Containers{});
   EXPECT_EQ(taken(), (Lines{"failed engine is away"}));
-  create();
-  engine_.answer(engine_.creates, fail(unavailable_));
+  create_in_vain();
   engine_.answer_list(fail(Code::kUnavailable, "still away"));
-  EXPECT_EQ(taken(), (Lines{"failed engine is away"}));
+  EXPECT_EQ(taken(), (Lines{"failed engine is away, left something"}));
+  create_in_vain();
+  engine_.answer_list(Containers{listed("c1", running()), listed("c2", running())});
+  engine_.answer(engine_.removes, fail(unavailable_));
+  engine_.answer(engine_.removes, Status());
+  EXPECT_EQ(taken(), (Lines{"failed engine is away, left something"}));
 }
 
-TEST_F(EngineRuntimeTest, RemovesThroughTheEngine) {
-  Lines answers;
-  const auto keep = [&](const Status& status) {
-    answers.push_back(status ? "removed" : status.error().message);
-  };
-  runtime_.remove(instance_, ContainerId{"c1"}, keep);
-  runtime_.remove(instance_, ContainerId{"c2"}, keep);
+TEST_F(EngineRuntimeTest, AnAnswerThatComesTwiceIsActedUponOnce) {
+  create();
+  const auto created = engine_.creates.front();
+  engine_.answer(engine_.creates, fail(unavailable_));
+  created(fail(unavailable_));
+  EXPECT_EQ(engine_.lists.size(), 1U);
+  const auto listed_again = engine_.lists.front();
+  engine_.answer_list(Containers{listed("c1", running()), listed("c2", running())});
+  listed_again(Containers{listed("c1", running())});
+  EXPECT_EQ(engine_.removes.size(), 2U);
+  const auto removed = engine_.removes.front();
+  engine_.answer(engine_.removes, Status());
+  removed(Status());
+  EXPECT_EQ(taken(), Lines{});
+  engine_.answer(engine_.removes, Status());
+  EXPECT_EQ(taken(), (Lines{"failed engine is away"}));
+
+  create(ContainerId{"c1"});
+  const auto started = engine_.starts.front();
+  engine_.answer(engine_.starts, Status());
+  started(Status());
+  EXPECT_EQ(taken(), (Lines{"created c1"}));
+}
+
+TEST_F(EngineRuntimeTest, RemovesAContainer) {
+  remove(ContainerId{"c1"});
+  remove(ContainerId{"c2"});
   EXPECT_EQ(engine_.taken_calls(), (Lines{"remove c1", "remove c2"}));
   engine_.answer(engine_.removes, Status());
   engine_.answer(engine_.removes, fail(unavailable_));
-  EXPECT_EQ(answers, (Lines{"removed", "engine is away"}));
+  EXPECT_EQ(taken(), (Lines{"removed", "engine is away"}));
+}
+
+TEST_F(EngineRuntimeTest, RemovesWhateverThereIsOfAnInstance) {
+  remove(std::nullopt);
+  engine_.answer_list(Containers{listed("c1", running()), listed("c2", exited(0)),
+                                 container_of("other", spec_of("other")->instance(), running())});
+  EXPECT_EQ(engine_.taken_calls(), (Lines{"list", "remove c1", "remove c2"}));
+  engine_.answer(engine_.removes, Status());
+  EXPECT_EQ(taken(), Lines{});
+  engine_.answer(engine_.removes, Status());
+  EXPECT_EQ(taken(), (Lines{"removed"}));
+
+  remove(std::nullopt);
+  engine_.answer_list(Containers{});
+  EXPECT_EQ(taken(), (Lines{"removed"}));
+  remove(std::nullopt);
+  engine_.answer_list(fail(unavailable_));
+  EXPECT_EQ(taken(), (Lines{"engine is away"}));
 }
 
 // -- Listing ---------------------------------------------------------------------------------------------------------

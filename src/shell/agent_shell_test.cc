@@ -1,0 +1,303 @@
+#include "shell/agent_shell.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/match.h"
+#include "sim/process.h"
+#include "sim/world.h"
+
+namespace tiphys::shell {
+namespace {
+
+using workload::ContainerId;
+using workload::Token;
+
+using Lines = std::vector<std::string>;
+using Found = std::vector<agent::FoundWorkload>;
+
+// A runtime that only writes down what it is asked; the test answers, when it wants and as it wants.
+class ScriptedRuntime final : public Runtime {
+ public:
+  void list(const AgentName& agent, std::function<void(Result<Found>)> sink) override {
+    calls.push_back("list " + agent.value);
+    lists.push_back(std::move(sink));
+  }
+  void create(WorkloadSpecPtr spec, std::optional<ContainerId> reuse,
+              std::function<void(CreateResult<ContainerId>)> sink) override {
+    calls.push_back("create " + spec->instance().workload.value +
+                    (reuse ? " from " + reuse->value : ""));
+    creates.push_back(std::move(sink));
+  }
+  void remove(const InstanceName& instance, std::optional<ContainerId> container,
+              std::function<void(Status)> sink) override {
+    calls.push_back("remove " + (container ? container->value : instance.workload.value));
+    removes.push_back(std::move(sink));
+  }
+  void watch(Token token, const InstanceName& instance, ContainerId container,
+             std::function<void(ExecutionState)> sink) override {
+    calls.push_back("watch " + instance.workload.value + " " + container.value);
+    watched[token] = container.value;
+    states = std::move(sink);
+  }
+  void unwatch(Token token) override {
+    calls.push_back("unwatch " + watched.at(token));
+    watched.erase(token);
+  }
+
+  template <class T, class Value>
+  static void answer(std::deque<std::function<void(T)>>& open, Value&& value) {
+    ASSERT_FALSE(open.empty()) << "nobody asked";
+    const auto sink = std::move(open.front());
+    open.pop_front();
+    sink(std::forward<Value>(value));
+  }
+  Lines taken_calls() { return std::exchange(calls, {}); }
+
+  Lines calls;
+  std::deque<std::function<void(Result<Found>)>> lists;
+  std::deque<std::function<void(CreateResult<ContainerId>)>> creates;
+  std::deque<std::function<void(Status)>> removes;
+  std::map<Token, std::string> watched;
+  std::function<void(ExecutionState)> states;  // of the newest watch
+};
+
+class RecordingLink final : public AgentLink {
+ public:
+  void send(const ToServer& message) override {
+    sent.push_back(match(
+        message,
+        [](const UpdateWorkloadState& m) {
+          std::string text;
+          for (const auto& state : m.states)
+            text += (text.empty() ? "" : ", ") + state.instance.workload.value + " " +
+                    to_string(state.state);
+          return text;
+        },
+        [](const AgentHello& m) { return "hello of " + m.agent; },
+        [](const AgentLoadStatus& m) { return "load " + std::to_string(m.status.cpu_usage); },
+        [](const auto&) { return std::string("something else"); }));
+  }
+
+  Lines sent;
+};
+
+class RecordingLog final : public Log {
+ public:
+  void write(Level level, std::string_view text, Fields) override {
+    EXPECT_EQ(level, Level::kWarn);
+    lines.emplace_back(text);
+  }
+
+  Lines lines;
+};
+
+class AgentShellTest : public testing::Test {
+ protected:
+  static WorkloadSpecPtr spec_of(const std::string& name, const std::string& runtime) {
+    auto workload = std::make_shared<Workload>();
+    workload->agent = "agent_A";
+    workload->runtime = runtime;
+    workload->runtime_config = "image: " + name;
+    return *WorkloadSpec::make(name, workload);
+  }
+
+  void run() {
+    world_.run_until(world_.now(), [] {});
+  }
+  void pass(Duration duration) {
+    world_.run_until(world_.now() + duration, [] {});
+  }
+  void receive(FromServer message) {
+    ASSERT_TRUE(shell_.received(std::move(message)));
+    run();
+  }
+  // Connects; the server wants these workloads, and no runtime has anything.
+  void arrive(std::vector<WorkloadSpecPtr> wanted) {
+    shell_.connected();
+    receive(ServerHello{std::move(wanted)});
+    ScriptedRuntime::answer(podman_.lists, Found{});
+    ScriptedRuntime::answer(kube_.lists, Found{});
+    run();
+    EXPECT_EQ(link_.sent.front(), "hello of agent_A");
+    link_.sent.erase(link_.sent.begin());
+  }
+  Lines sent() { return std::exchange(link_.sent, {}); }
+
+  sim::World world_{1, false};
+  sim::Process process_{world_};
+  ScriptedRuntime podman_;
+  ScriptedRuntime kube_;
+  RecordingLink link_;
+  RecordingLog log_;
+  AgentShell shell_{{.name = AgentName{"agent_A"},
+                     .tags = {},
+                     .protocol_version = "1.1.0",
+                     .runtimes = {"podman", "podman-kube"}},
+                    process_,
+                    process_,
+                    process_,
+                    world_,
+                    log_,
+                    link_,
+                    {{"podman", &podman_}, {"podman-kube", &kube_}}};
+};
+
+TEST_F(AgentShellTest, AsksEveryRuntimeWhatIsThereBeforeItStartsAnything) {
+  shell_.connected();
+  run();
+  EXPECT_EQ(sent(), (Lines{"hello of agent_A"}));
+  receive(ServerHello{{spec_of("nginx", "podman")}});
+  EXPECT_EQ(podman_.taken_calls(), (Lines{"list agent_A"}));
+  EXPECT_EQ(kube_.taken_calls(), (Lines{"list agent_A"}));
+  ScriptedRuntime::answer(podman_.lists, Found{});
+  run();
+  EXPECT_EQ(podman_.taken_calls(), Lines{});
+  ScriptedRuntime::answer(kube_.lists, Found{});
+  run();
+  EXPECT_EQ(podman_.taken_calls(), (Lines{"create nginx"}));
+  EXPECT_EQ(kube_.taken_calls(), Lines{});
+}
+
+TEST_F(AgentShellTest, ARuntimeThatCannotListIsWarnedAboutAndCountsAsEmpty) {
+  shell_.connected();
+  receive(ServerHello{{spec_of("nginx", "podman")}});
+  ScriptedRuntime::answer(podman_.lists, fail(Code::kUnavailable, "no podman"));
+  ScriptedRuntime::answer(kube_.lists, Found{});
+  run();
+  EXPECT_EQ(log_.lines, (Lines{"Could not get reusable running workloads: 'no podman'"}));
+  EXPECT_EQ(podman_.taken_calls(), (Lines{"list agent_A", "create nginx"}));
+}
+
+TEST_F(AgentShellTest, ResumesWhatItsRuntimeFound) {
+  const auto spec = spec_of("nginx", "podman-kube");
+  shell_.connected();
+  receive(ServerHello{{spec}});
+  ScriptedRuntime::answer(podman_.lists, Found{});
+  ScriptedRuntime::answer(kube_.lists,
+                          Found{{"podman-kube", spec->instance(), ExecutionState(Phase::kRunningOk),
+                                 ContainerId{"pod1"}}});
+  run();
+  EXPECT_EQ(kube_.taken_calls(), (Lines{"list agent_A", "watch nginx pod1"}));
+  kube_.states(ExecutionState(Phase::kRunningOk));
+  run();
+  EXPECT_EQ(sent(), (Lines{"hello of agent_A", "nginx Running(Ok)"}));
+}
+
+TEST_F(AgentShellTest, CreatesWatchesAndReports) {
+  arrive({spec_of("nginx", "podman")});
+  EXPECT_EQ(sent(), (Lines{"nginx Pending(Starting): 'Triggered at runtime.'"}));
+  podman_.taken_calls();
+  ScriptedRuntime::answer(podman_.creates, ContainerId{"c1"});
+  EXPECT_EQ(podman_.taken_calls(), Lines{}) << "an answer is an event and waits for its turn";
+  run();
+  EXPECT_EQ(podman_.taken_calls(), (Lines{"watch nginx c1"}));
+  podman_.states(ExecutionState(Phase::kRunningOk));
+  podman_.states(ExecutionState(Phase::kSucceededOk));
+  run();
+  EXPECT_EQ(sent(), (Lines{"nginx Running(Ok)", "nginx Succeeded(Ok)"}));
+  EXPECT_EQ(shell_.states().of_agent(AgentName{"agent_A"}).size(), 1U);
+}
+
+TEST_F(AgentShellTest, TriesAFailedCreationAgainAfterAPause) {
+  arrive({spec_of("nginx", "podman")});
+  podman_.taken_calls();
+  sent();
+  ScriptedRuntime::answer(podman_.creates, tl::unexpected(CreateError{"no image", true, false}));
+  run();
+  EXPECT_EQ(sent(), (Lines{"nginx Pending(Starting): 'Retry 1 of 20: no image'"}));
+  pass(workload::kRetryPause - Duration(1));
+  EXPECT_EQ(podman_.taken_calls(), Lines{});
+  pass(Duration(1));
+  EXPECT_EQ(podman_.taken_calls(), (Lines{"create nginx"}));
+  ScriptedRuntime::answer(podman_.creates, tl::unexpected(CreateError{"bad config", false, false}));
+  run();
+  EXPECT_EQ(sent(), (Lines{"nginx Pending(StartingFailed): 'bad config'"}));
+  pass(std::chrono::seconds(10));
+  EXPECT_EQ(podman_.taken_calls(), Lines{});
+}
+
+TEST_F(AgentShellTest, WhatAFailedCreationLeftIsRemovedByItsInstance) {
+  const auto spec = spec_of("nginx", "podman");
+  arrive({spec});
+  ScriptedRuntime::answer(podman_.creates, tl::unexpected(CreateError{"half made", true, true}));
+  run();
+  podman_.taken_calls();
+  receive(UpdateWorkload{{}, {{spec->instance(), {}}}});
+  EXPECT_EQ(podman_.taken_calls(), (Lines{"remove nginx"}));
+}
+
+TEST_F(AgentShellTest, DeletesThroughTheRuntimeAndEndsTheWatch) {
+  const auto spec = spec_of("nginx", "podman");
+  arrive({spec});
+  ScriptedRuntime::answer(podman_.creates, ContainerId{"c1"});
+  run();
+  podman_.taken_calls();
+  sent();
+  receive(UpdateWorkload{{}, {{spec->instance(), {}}}});
+  EXPECT_EQ(podman_.taken_calls(), (Lines{"remove c1"}));
+  ScriptedRuntime::answer(podman_.removes, fail(Code::kUnavailable, "busy"));
+  run();
+  pass(workload::kFirstDeletePause);
+  EXPECT_EQ(podman_.taken_calls(), (Lines{"remove c1"}));
+  ScriptedRuntime::answer(podman_.removes, Status());
+  run();
+  EXPECT_EQ(podman_.taken_calls(), (Lines{"unwatch c1"}));
+  EXPECT_EQ(sent(), (Lines{"nginx Stopping(RequestedAtRuntime)",
+                           "nginx Stopping(DeleteFailed): 'busy'", "nginx Removed"}));
+  podman_.states(ExecutionState(Phase::kRunningOk));  // the last word of a watch that has ended
+  run();
+  EXPECT_EQ(sent(), Lines{});
+}
+
+TEST_F(AgentShellTest, AWorkloadForARuntimeThatIsNotEnabledFails) {
+  arrive({spec_of("nginx", "wasm")});
+  EXPECT_EQ(sent(), (Lines{"nginx Pending(Starting): 'Triggered at runtime.'",
+                           "nginx Pending(StartingFailed): 'Unsupported Runtime'"}));
+}
+
+TEST_F(AgentShellTest, OfTheLoadOnlyTheNewestSampleIsSent) {
+  arrive({});
+  sent();
+  for (const std::uint32_t usage : {1U, 2U, 3U}) shell_.load_sampled({usage, 0});
+  run();
+  EXPECT_EQ(sent(), (Lines{"load 3"}));
+  shell_.load_sampled({4, 0});
+  run();
+  EXPECT_EQ(sent(), (Lines{"load 4"}));
+}
+
+TEST_F(AgentShellTest, StopsReadingWhenTooMuchWaits) {
+  std::size_t accepted = 0;
+  while (accepted < 100'000 && shell_.received(UpdateWorkloadState{})) ++accepted;
+  EXPECT_EQ(accepted, 1024U);
+  shell_.connected();  // that is no message and always gets through
+  run();
+  EXPECT_EQ(sent(), (Lines{"hello of agent_A"}));
+  EXPECT_TRUE(shell_.received(UpdateWorkloadState{}));
+}
+
+TEST_F(AgentShellTest, KeepsItsWorkloadsWhileTheServerIsAway) {
+  arrive({spec_of("nginx", "podman")});
+  ScriptedRuntime::answer(podman_.creates, ContainerId{"c1"});
+  run();
+  sent();
+  podman_.taken_calls();
+  shell_.disconnected();
+  podman_.states(ExecutionState(Phase::kRunningOk));
+  run();
+  EXPECT_EQ(sent(), Lines{});
+  EXPECT_EQ(podman_.taken_calls(), Lines{});
+  arrive({spec_of("nginx", "podman")});
+  EXPECT_EQ(sent(), (Lines{"nginx Running(Ok)"}));
+  EXPECT_EQ(podman_.taken_calls(), (Lines{"list agent_A"}));
+}
+
+}  // namespace
+}  // namespace tiphys::shell
