@@ -98,13 +98,16 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-bool is_valid_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const Decoded decoded = decode(text);
-    if (!decoded.valid) return false;
-    text.remove_prefix(decoded.size);
+bool is_valid_utf8(std::string_view text) { return valid_utf8_prefix(text) == text.size(); }
+
+std::size_t valid_utf8_prefix(std::string_view text) {
+  std::size_t length = 0;
+  while (length < text.size()) {
+    const Decoded decoded = decode(text.substr(length));
+    if (!decoded.valid) break;
+    length += decoded.size;
   }
-  return true;
+  return length;
 }
 
 std::string with_valid_utf8(std::string text) {

@@ -3,6 +3,7 @@
 // Small pure functions on text that every layer needs.
 
 #include <concepts>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,9 @@ std::string join(const std::vector<std::string>& pieces, std::string_view separa
 std::string_view trim(std::string_view text);
 
 bool is_valid_utf8(std::string_view text);
+
+// The length of the longest prefix that is UTF-8: where an ill-formed sequence begins, or the size.
+std::size_t valid_utf8_prefix(std::string_view text);
 
 // The text with every ill-formed sequence replaced by U+FFFD; the text itself when there is none.
 std::string with_valid_utf8(std::string text);

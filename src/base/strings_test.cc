@@ -38,6 +38,14 @@ TEST(Strings, KnowsWellFormedUtf8) {
     EXPECT_FALSE(is_valid_utf8(text));
 }
 
+TEST(Strings, FindsWhereUtf8Ends) {
+  EXPECT_EQ(valid_utf8_prefix(""), 0U);
+  EXPECT_EQ(valid_utf8_prefix("\xc3\xa4"
+                              "b"),
+            3U);
+  EXPECT_EQ(valid_utf8_prefix("a\xc3\xa4\xe2\x82"), 3U);
+}
+
 TEST(Strings, ReplacesWhatIsIllFormed) {
   EXPECT_EQ(with_valid_utf8("a\xff"
                             "b"),
