@@ -1,0 +1,32 @@
+#pragma once
+
+// JSON from and to trees. What is written is always the same for the same tree: keys in ascending
+// order. What is read must be one value in valid UTF-8, without a key twice in an object, and with
+// no numbers but unsigned integers, because a tree holds no others.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "model/tree.h"
+#include "text/parsed.h"
+
+namespace tiphys {
+
+enum class JsonLayout : std::uint8_t {
+  kCompact,  // one line without blanks
+  kPretty,   // one entry a line, two blanks of indentation
+};
+
+// Without a line break at the end.
+std::string write_json(const Tree& tree, JsonLayout layout = JsonLayout::kCompact);
+
+struct JsonLimits {
+  std::size_t max_bytes = std::size_t{64} << 20U;
+  std::size_t max_depth = 128;  // arrays and objects inside each other
+};
+
+Parsed<Tree> parse_json(std::string_view text, const JsonLimits& limits = {});
+
+}  // namespace tiphys

@@ -1,0 +1,264 @@
+#include "text/yaml_writer.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "base/strings.h"
+#include "text/yaml_scalar.h"
+
+namespace tiphys {
+namespace {
+
+// A longer key, or one of several lines, is written with '?' and ':' on lines of their own.
+constexpr std::size_t kMaxSimpleKey = 128;
+constexpr std::size_t kIndent = 2;
+
+enum class Style : std::uint8_t { kPlain, kSingleQuoted, kDoubleQuoted, kLiteral };
+
+struct Character {
+  char32_t code_point;
+  std::size_t size;
+};
+
+// The text is valid UTF-8.
+Character character_at(std::string_view text, std::size_t offset) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[offset + i]); };
+  const char32_t first = byte(0);
+  const std::size_t size = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  constexpr std::array<char32_t, 5> kLeadBits{0, 0x7f, 0x1f, 0x0f, 0x07};
+  char32_t code_point = first & kLeadBits[size];
+  for (std::size_t i = 1; i < size; ++i) code_point = (code_point << 6U) | (byte(i) & 0x3fU);
+  return {code_point, size};
+}
+
+// The two Unicode line breaks are printable, but readers disagree on whether they end a line.
+constexpr bool needs_escape(char32_t c) {
+  const bool printable = c == '\n' || (c >= 0x20 && c <= 0x7e) ||
+                         (c >= 0xa0 && c != 0xfeff && c != 0xfffe && c != 0xffff);
+  return !printable || c == 0x2028 || c == 0x2029;
+}
+
+bool contains_escaped(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const Character character = character_at(text, i);
+    if (needs_escape(character.code_point)) return true;
+    i += character.size;
+  }
+  return false;
+}
+
+constexpr bool is_blank(std::string_view text, std::size_t offset) {
+  return offset >= text.size() || text[offset] == ' ' || text[offset] == '\n';
+}
+
+// Does a text without line breaks keep its meaning when it stands alone? What the first character,
+// ": " and " #" would start, or white space at an end, is lost otherwise.
+bool is_safe_plain(std::string_view text) {
+  constexpr std::string_view kIndicators = "#,[]{}&*!|>'\"%@`";
+  if (text.empty() || text.front() == ' ' || text.back() == ' ') return false;
+  if (text.starts_with("---") || text.starts_with("...")) return false;
+  if (kIndicators.find(text[0]) != std::string_view::npos) return false;
+  if ((text[0] == '-' || text[0] == '?') && is_blank(text, 1)) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == ':' && is_blank(text, i + 1)) return false;
+    if (text[i] == '#' && is_blank(text, i - 1)) return false;
+  }
+  return true;
+}
+
+// A block keeps its lines, but blanks before a line break or at the end would not be seen.
+bool is_safe_block(std::string_view text) {
+  return text.back() != ' ' && text.find(" \n") == std::string_view::npos;
+}
+
+Style style_of(std::string_view text) {
+  if (contains_escaped(text)) return Style::kDoubleQuoted;
+  if (text.find('\n') != std::string_view::npos)
+    return is_safe_block(text) ? Style::kLiteral : Style::kDoubleQuoted;
+  const bool is_string = type_of_plain(text) == YamlType::kString && !is_zero_led(text);
+  return is_string && is_safe_plain(text) ? Style::kPlain : Style::kSingleQuoted;
+}
+
+// [impl->swdd~api-object-serialization~1]
+class Writer {
+ public:
+  [[nodiscard]] std::string write(const Tree& tree) && {
+    write_inline(tree, 0);
+    return std::move(text_);
+  }
+
+ private:
+  enum class Place : std::uint8_t { kAfterKey, kInline };
+
+  // A node that begins on the current line, whose further lines have the given indentation.
+  void write_inline(const Tree& tree, std::size_t indent) {
+    if (const Tree::Map map = tree.entries(); !map.empty()) return write_map(map, indent);
+    if (const auto* list = tree.list(); list != nullptr && !list->empty())
+      return write_list(*list, indent);
+    // The content of a block is indented even where nothing is around it.
+    write_scalar(tree, indent == 0 ? kIndent : indent);
+  }
+
+  void write_map(const Tree::Map& map, std::size_t indent) {
+    bool first = true;
+    map.for_each([&](const std::string& key, const Tree& value) {
+      if (!std::exchange(first, false)) text_.append(indent, ' ');
+      if (is_simple_key(key)) {
+        write_string(key, indent + kIndent);
+        text_ += ':';
+        write_after_key(value, indent);
+      } else {
+        text_ += "? ";
+        write_string(key, indent + kIndent);
+        end_line();
+        text_.append(indent, ' ');
+        text_ += ": ";
+        write_inline(value, indent + kIndent);
+      }
+    });
+  }
+
+  void write_list(const Tree::List& list, std::size_t indent) {
+    bool first = true;
+    for (const auto& item : list) {
+      if (!std::exchange(first, false)) text_.append(indent, ' ');
+      text_ += "- ";
+      write_inline(item, indent + kIndent);
+    }
+  }
+
+  void write_after_key(const Tree& value, std::size_t indent) {
+    if (const Tree::Map map = value.entries(); !map.empty()) {
+      begin_line(indent + kIndent);
+      write_map(map, indent + kIndent);
+    } else if (const auto* list = value.list(); list != nullptr && !list->empty()) {
+      begin_line(indent);
+      write_list(*list, indent);
+    } else {
+      text_ += ' ';
+      write_scalar(value, indent + kIndent);
+    }
+  }
+
+  void write_scalar(const Tree& tree, std::size_t indent) {
+    if (const auto* string = tree.string())
+      write_string(*string, indent);
+    else if (const auto* number = tree.number())
+      text_ += std::to_string(*number);
+    else if (const auto* boolean = tree.boolean())
+      text_ += *boolean ? "true" : "false";
+    else
+      text_ += tree.is_map() ? "{}" : tree.list() != nullptr ? "[]" : "null";
+    end_line();
+  }
+
+  static bool is_simple_key(std::string_view key) {
+    return key.size() <= kMaxSimpleKey && key.find('\n') == std::string_view::npos;
+  }
+
+  void write_string(const std::string& string, std::size_t indent) {
+    const std::string text = with_valid_utf8(string);
+    switch (style_of(text)) {
+      case Style::kPlain:
+        text_ += text;
+        break;
+      case Style::kSingleQuoted:
+        write_single_quoted(text);
+        break;
+      case Style::kDoubleQuoted:
+        write_double_quoted(text);
+        break;
+      case Style::kLiteral:
+        write_literal(text, indent);
+        break;
+    }
+  }
+
+  void write_single_quoted(std::string_view text) {
+    text_ += '\'';
+    for (const char c : text) text_.append(c == '\'' ? 2 : 1, c);
+    text_ += '\'';
+  }
+
+  void write_double_quoted(std::string_view text) {
+    text_ += '"';
+    for (std::size_t i = 0; i < text.size();) {
+      const auto [code_point, size] = character_at(text, i);
+      if (needs_escape(code_point) || code_point == '\n' || code_point == '"' || code_point == '\\')
+        write_escape(code_point);
+      else
+        text_ += text.substr(i, size);
+      i += size;
+    }
+    text_ += '"';
+  }
+
+  void write_escape(char32_t c) {
+    constexpr std::array<std::pair<char32_t, char>, 15> kNames{{{0, '0'},
+                                                                {7, 'a'},
+                                                                {8, 'b'},
+                                                                {9, 't'},
+                                                                {10, 'n'},
+                                                                {11, 'v'},
+                                                                {12, 'f'},
+                                                                {13, 'r'},
+                                                                {27, 'e'},
+                                                                {'"', '"'},
+                                                                {'\\', '\\'},
+                                                                {0x85, 'N'},
+                                                                {0xa0, '_'},
+                                                                {0x2028, 'L'},
+                                                                {0x2029, 'P'}}};
+    text_ += '\\';
+    for (const auto& [code_point, name] : kNames)
+      if (code_point == c) {
+        text_ += name;
+        return;
+      }
+    text_ += c <= 0xff ? 'x' : 'u';  // what lies beyond the first plane is printable
+    for (int shift = c <= 0xff ? 4 : 12; shift >= 0; shift -= 4)
+      text_ += "0123456789ABCDEF"[(c >> static_cast<unsigned>(shift)) & 0xfU];
+  }
+
+  // The header says how much the lines are indented where a reader could not see it, and what
+  // becomes of the line breaks at the end.
+  void write_literal(std::string_view text, std::size_t indent) {
+    text_ += '|';
+    if (text.front() == ' ' || text.front() == '\n') text_ += std::to_string(kIndent);
+    if (text.back() != '\n')
+      text_ += '-';
+    else if (text.size() == 1 || text[text.size() - 2] == '\n')
+      text_ += '+';
+    text_ += '\n';
+    while (!text.empty()) {
+      const std::size_t end = text.find('\n');
+      const std::string_view line = text.substr(0, end);
+      if (!line.empty()) text_.append(indent, ' ');
+      text_ += line;
+      if (end == std::string_view::npos) break;
+      text_ += '\n';
+      text.remove_prefix(end + 1);
+    }
+  }
+
+  void begin_line(std::size_t indent) {
+    text_ += '\n';
+    text_.append(indent, ' ');
+  }
+
+  // A block ends its last line itself.
+  void end_line() {
+    if (text_.back() != '\n') text_ += '\n';
+  }
+
+  std::string text_;
+};
+
+}  // namespace
+
+std::string write_yaml(const Tree& tree) { return Writer().write(tree); }
+
+}  // namespace tiphys
