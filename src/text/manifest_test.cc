@@ -122,7 +122,7 @@ TEST(Manifest, WantsStringsForConfigItemsTagsFilesAndRules) {
             "m.yaml:3:14: configs.a.1.b: expected a string, found a number (-1.5); quotes make it "
             "a string");
   EXPECT_EQ(error_of("apiVersion: v1\nconfigs:\n  a:\n"),
-            "m.yaml:3:3: configs.a: expected a string, found nothing");
+            "m.yaml:3:5: configs.a: expected a string, found nothing");
   EXPECT_EQ(error_of(workload_with("    tags:\n      a: 1\n")),
             "m.yaml:8:10: workloads.w.tags.a: expected a string, found a number (1); quotes make "
             "it a string");
@@ -249,7 +249,7 @@ TEST(Manifest, ThatIsBrokenIsRefusedWithFileLineColumnAndPath) {
        "m.yaml:8:7: workloads.w.files.0: missing field `mountPoint`"},
       // fields of the wrong type
       {Stage::kFields, "apiVersion: v1\nworkloads:\n  w:\n",
-       "m.yaml:3:3: workloads.w: expected a map, found null"},
+       "m.yaml:3:5: workloads.w: expected a map, found null"},
       {Stage::kFields, "apiVersion: v1\nworkloads:\n  - a\n",
        "m.yaml:3:3: workloads: expected a map, found a list"},
       {Stage::kFields, "apiVersion: v1\nworkloads: true\n",
@@ -263,11 +263,11 @@ TEST(Manifest, ThatIsBrokenIsRefusedWithFileLineColumnAndPath) {
        "image: a\n",
        "m.yaml:7:7: workloads.w.runtimeConfig: expected a string, found a map"},
       {Stage::kFields, workload_with("    dependencies:\n"),
-       "m.yaml:7:5: workloads.w.dependencies: expected a map, found null"},
+       "m.yaml:7:18: workloads.w.dependencies: expected a map, found null"},
       {Stage::kFields, workload_with("    configs:\n"),
-       "m.yaml:7:5: workloads.w.configs: expected a map, found null"},
+       "m.yaml:7:13: workloads.w.configs: expected a map, found null"},
       {Stage::kFields, workload_with("    files:\n"),
-       "m.yaml:7:5: workloads.w.files: expected a list, found null"},
+       "m.yaml:7:11: workloads.w.files: expected a list, found null"},
       {Stage::kFields, workload_with("    files: {a: b}\n"),
        "m.yaml:7:12: workloads.w.files: expected a list, found a map"},
       {Stage::kFields, workload_with("    controlInterfaceAccess: []\n"),

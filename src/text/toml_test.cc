@@ -57,6 +57,15 @@ TEST(Toml, NamesThePlaceAndTheOffence) {
   }
 }
 
+TEST(Toml, ReadsLettersOfAllAlphabets) {
+  const auto tree = parse_toml("'\xc3\xa4' = \"\"\"\\\n  \xc3\xa4\"\"\"\n");
+  ASSERT_TRUE(tree) << to_string(tree.error());
+  EXPECT_EQ(write_json(*tree), "{\"\xc3\xa4\":\"\xc3\xa4\"}");
+  for (const char* text :
+       {"\xc3\xa4 = 1\n", "a = \xc3\xa4\n", "a = 1 \xef\xb9\xbf\n", "[=]\n", "[ \n"})
+    EXPECT_FALSE(parse_toml(text)) << text;
+}
+
 TEST(Toml, DotsOfATextAreNoKey) {
   const std::string dots(200, '.');
   const auto tree = parse_toml("# " + dots + "\na = '" + dots + "'\n");

@@ -1,12 +1,11 @@
 #include "text/yaml.h"
 
-#include <libfyaml.h>
+#include <yaml.h>
 
 #include <algorithm>
 #include <array>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -16,76 +15,68 @@
 namespace tiphys {
 namespace {
 
-// libfyaml looks through all tag directives for each new one. Nobody needs more than a few.
+// libyaml looks through all tag directives for each new one. Nobody needs more than a few.
 constexpr std::size_t kMaxTagDirectives = 100;
 
 constexpr std::string_view kCoreTag = "tag:yaml.org,2002:";
 
-struct Destroy {
-  void operator()(fy_parser* parser) const { fy_parser_destroy(parser); }
-  void operator()(fy_diag* diagnostics) const { fy_diag_destroy(diagnostics); }
+// The library's parser, reading the text in place.
+class Parser {
+ public:
+  explicit Parser(std::string_view text) {
+    TIPHYS_CHECK(yaml_parser_initialize(&parser_) == 1, "out of memory");
+    yaml_parser_set_input_string(
+        &parser_, reinterpret_cast<const unsigned char*>(text.empty() ? "" : text.data()),
+        text.size());
+  }
+  ~Parser() { yaml_parser_delete(&parser_); }
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
+
+  yaml_parser_t* operator->() { return &parser_; }
+  yaml_parser_t* get() { return &parser_; }
+
+ private:
+  yaml_parser_t parser_{};
 };
 
-struct FreeEvent {
-  fy_parser* parser;
-  void operator()(fy_event* event) const { fy_parser_event_free(parser, event); }
+// The next event of a parser; none once there is an error.
+class Event {
+ public:
+  explicit Event(Parser& parser) : read_(yaml_parser_parse(parser.get(), &event_) == 1) {}
+  ~Event() {
+    if (read_) yaml_event_delete(&event_);
+  }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  [[nodiscard]] bool read() const { return read_; }
+  const yaml_event_t& operator*() const { return event_; }
+  const yaml_event_t* operator->() const { return &event_; }
+
+ private:
+  yaml_event_t event_{};
+  bool read_;
 };
-using EventPtr = std::unique_ptr<fy_event, FreeEvent>;
 
-// Errors are collected; what the library would print goes nowhere.
-fy_diag* collecting_diagnostics() {
-  fy_diag_cfg config;
-  fy_diag_cfg_default(&config);
-  config.fp = nullptr;
-  config.output_fn = [](fy_diag*, void*, const char*, std::size_t) {};
-  config.level = FYET_ERROR;
-  config.colorize = false;
-  fy_diag* diagnostics = fy_diag_create(&config);
-  TIPHYS_CHECK(diagnostics != nullptr, "out of memory");
-  fy_diag_set_collect_errors(diagnostics, true);
-  return diagnostics;
+Position to_position(const yaml_mark_t& mark) { return {mark.line + 1, mark.column + 1}; }
+
+// The name of an anchor or tag; empty where there is none.
+std::string_view name_of(const yaml_char_t* text) {
+  return text == nullptr ? std::string_view() : reinterpret_cast<const char*>(text);
 }
 
-std::string_view text_of(fy_token* token) {
-  std::size_t size = 0;
-  const char* text = token == nullptr ? nullptr : fy_token_get_text(token, &size);
-  return text == nullptr ? std::string_view() : std::string_view(text, size);
-}
-
-Position start_of(fy_token* token, Position otherwise) {
-  const fy_mark* mark = token == nullptr ? nullptr : fy_token_start_mark(token);
-  if (mark == nullptr) return otherwise;
-  return {static_cast<std::size_t>(mark->line) + 1, static_cast<std::size_t>(mark->column) + 1};
-}
-
-YamlNode::Style style_of(fy_token* token) {
-  switch (token == nullptr ? FYSS_PLAIN : fy_token_scalar_style(token)) {
-    case FYSS_SINGLE_QUOTED:
-    case FYSS_DOUBLE_QUOTED:
+YamlNode::Style style_of(yaml_scalar_style_t style) {
+  switch (style) {
+    case YAML_SINGLE_QUOTED_SCALAR_STYLE:
+    case YAML_DOUBLE_QUOTED_SCALAR_STYLE:
       return YamlNode::Style::kQuoted;
-    case FYSS_LITERAL:
-    case FYSS_FOLDED:
+    case YAML_LITERAL_SCALAR_STYLE:
+    case YAML_FOLDED_SCALAR_STYLE:
       return YamlNode::Style::kBlock;
     default:
       return YamlNode::Style::kPlain;
   }
-}
-
-// A control character, or one of the two code points that are no characters. libfyaml would take a
-// zero byte for the end of the text.
-std::optional<std::size_t> find_unprintable(std::string_view text) {
-  const auto byte = [&](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
-  };
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const unsigned c = byte(i);
-    const bool ascii_control = (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
-    const bool latin_control =
-        c == 0xc2 && byte(i + 1) < 0xa0 && byte(i + 1) != 0x85;  // U+0085 is a line break
-    const bool no_character = c == 0xef && byte(i + 1) == 0xbf && byte(i + 2) >= 0xbe;
-    if (ascii_control || latin_control || no_character) return i;
-  }
-  return std::nullopt;
 }
 
 std::optional<std::size_t> find_surplus_tag_directive(std::string_view text) {
@@ -99,7 +90,7 @@ std::optional<std::size_t> find_surplus_tag_directive(std::string_view text) {
   return offset;
 }
 
-// What libfyaml need not be asked about, because it would misread it or take too long.
+// What the library is not asked about.
 std::optional<TextError> unreadable(std::string_view text, const YamlLimits& limits) {
   if (text.size() > limits.max_bytes)
     return TextError{{},
@@ -111,15 +102,13 @@ std::optional<TextError> unreadable(std::string_view text, const YamlLimits& lim
   };
   if (const std::size_t end = valid_utf8_prefix(text); end < text.size())
     return at(end, "the text is not valid UTF-8");
-  if (const auto offset = find_unprintable(text))
-    return at(*offset, "control characters must be written as escapes in double quotes");
   if (const auto offset = find_surplus_tag_directive(text))
     return at(*offset, "too many tag directives");
   return std::nullopt;
 }
 
-// libfyaml finds a tab in the indentation only in some places; in others it speaks of something
-// else at the end of the line before, or where the line's content begins.
+// The library says of a tab in the indentation only that no token can start there, or finds fault
+// with the end of the line before.
 std::optional<Position> find_indenting_tab(std::string_view text, Position error) {
   std::size_t number = 1;
   while (number <= error.line + 1) {
@@ -138,15 +127,17 @@ std::optional<Position> find_indenting_tab(std::string_view text, Position error
   return std::nullopt;
 }
 
-TextError syntax_error(fy_diag* diagnostics, std::string_view text) {
-  void* iterator = nullptr;
-  const fy_diag_error* error = fy_diag_errors_iterate(diagnostics, &iterator);
-  if (error == nullptr || error->line < 1) return {{}, {}, "the text is not YAML"};
-  const Position position{static_cast<std::size_t>(error->line),
-                          static_cast<std::size_t>(std::max(error->column, 1))};
+TextError syntax_error(Parser& parser, std::string_view text) {
+  if (parser->error == YAML_READER_ERROR)
+    return {position_of(text, parser->problem_offset),
+            {},
+            "control characters must be written as escapes in double quotes"};
+  const Position position = to_position(parser->problem_mark);
   if (const auto tab = find_indenting_tab(text, position))
     return {*tab, {}, "a tab may not be used as indentation"};
-  return {position, {}, error->msg};
+  std::string offence = parser->problem == nullptr ? "the text is not YAML" : parser->problem;
+  if (parser->context != nullptr) offence += concat(" ", parser->context);
+  return {position, {}, std::move(offence)};
 }
 
 // How much of the limits a node takes.
@@ -179,28 +170,26 @@ class Builder {
   explicit Builder(const YamlLimits& limits) : limits_(limits) {}
 
   // False once there is an error.
-  bool take(const fy_event& event) {
+  bool take(const yaml_event_t& event) {
+    const Position position = to_position(event.start_mark);
     switch (event.type) {
-      case FYET_DOCUMENT_START:
-        mark(event.document_start.document_start);
+      case YAML_DOCUMENT_START_EVENT:
         anchors_.clear();
         break;
-      case FYET_SCALAR:
-        take_scalar(event.scalar);
+      case YAML_SCALAR_EVENT:
+        take_scalar(position, event.data.scalar);
         break;
-      case FYET_ALIAS:
-        take_alias(event.alias.anchor);
+      case YAML_ALIAS_EVENT:
+        take_alias(position, name_of(event.data.alias.anchor));
         break;
-      case FYET_SEQUENCE_START:
-        open(YamlNode::Kind::kList, event.sequence_start.sequence_start,
-             event.sequence_start.anchor, event.sequence_start.tag);
+      case YAML_SEQUENCE_START_EVENT:
+        open(YamlNode::Kind::kList, position, event.data.sequence_start);
         break;
-      case FYET_MAPPING_START:
-        open(YamlNode::Kind::kMap, event.mapping_start.mapping_start, event.mapping_start.anchor,
-             event.mapping_start.tag);
+      case YAML_MAPPING_START_EVENT:
+        open(YamlNode::Kind::kMap, position, event.data.mapping_start);
         break;
-      case FYET_SEQUENCE_END:
-      case FYET_MAPPING_END:
+      case YAML_SEQUENCE_END_EVENT:
+      case YAML_MAPPING_END_EVENT:
         close();
         break;
       default:
@@ -211,7 +200,6 @@ class Builder {
 
   [[nodiscard]] const std::optional<TextError>& error() const { return error_; }
   [[nodiscard]] std::vector<YamlNode>& documents() { return documents_; }
-  [[nodiscard]] Position last_mark() const { return last_mark_; }
 
  private:
   struct Frame {
@@ -225,31 +213,20 @@ class Builder {
            !frames_.back().awaits_value;
   }
 
-  // What is left out stands where the text before it stood. The library's marks leave out the sign
-  // before a quoted text and an alias.
-  Position mark(fy_token* token, std::size_t sign = 0) {
-    if (token == nullptr) return last_mark_;
-    last_mark_ = start_of(token, last_mark_);
-    last_mark_.column -= std::min(sign, last_mark_.column - 1);
-    return last_mark_;
-  }
-
-  void take_scalar(const fy_event_scalar_data& scalar) {
+  template <class Scalar>
+  void take_scalar(Position position, const Scalar& scalar) {
     YamlNode node;
-    node.style = style_of(scalar.value);
-    node.position = mark(scalar.value, node.style == YamlNode::Style::kQuoted ? 1 : 0);
-    node.text = text_of(scalar.value);
-    if (!is_valid_utf8(node.text))
-      return refuse(node.position, "an escape does not stand for a character");
-    apply_tag(node, scalar.tag);
-    if (!error_) take(std::move(node), text_of(scalar.anchor), Extent{1, 0, 0});
+    node.position = position;
+    node.style = style_of(scalar.style);
+    node.text.assign(reinterpret_cast<const char*>(scalar.value), scalar.length);
+    apply_tag(node, name_of(scalar.tag));
+    if (!error_) take(std::move(node), name_of(scalar.anchor), Extent{1, 0, 0});
   }
 
   // Tags that say what the node is anyway are accepted, and those that make a scalar a string.
-  void apply_tag(YamlNode& node, fy_token* token) {
-    if (token == nullptr) return;
-    const std::string_view tag = text_of(token);
-    if (tag.empty() || tag == "!") {
+  void apply_tag(YamlNode& node, std::string_view tag) {
+    if (tag.empty()) return;
+    if (tag == "!") {
       if (node.style == YamlNode::Style::kPlain) node.style = YamlNode::Style::kQuoted;
       return;
     }
@@ -282,9 +259,7 @@ class Builder {
     node.style = YamlNode::Style::kPlain;
   }
 
-  void take_alias(fy_token* token) {
-    const Position position = mark(token, 1);
-    const std::string_view name = text_of(token);
+  void take_alias(Position position, std::string_view name) {
     const auto anchor = anchors_.find(name);
     if (anchor == anchors_.end())
       return refuse(position, concat("the alias '*", name, "' names no anchor before it"));
@@ -295,14 +270,15 @@ class Builder {
     take(std::move(copy), {}, extent);
   }
 
-  void open(YamlNode::Kind kind, fy_token* start, fy_token* anchor, fy_token* tag) {
+  template <class Start>
+  void open(YamlNode::Kind kind, Position position, const Start& start) {
     Frame frame;
     frame.node.kind = kind;
-    frame.node.position = mark(start);
-    frame.anchor = text_of(anchor);
+    frame.node.position = position;
+    frame.anchor = name_of(start.anchor);
     if (awaits_key()) return refuse(frame.node.position, "a key must be a scalar");
     if (frames_.size() >= limits_.max_depth) return refuse_depth(frame.node.position);
-    apply_tag(frame.node, tag);
+    apply_tag(frame.node, name_of(start.tag));
     frames_.push_back(std::move(frame));
   }
 
@@ -393,7 +369,6 @@ class Builder {
   std::vector<Frame> frames_;
   std::map<std::string, YamlNode, std::less<>> anchors_;
   std::vector<YamlNode> documents_;
-  Position last_mark_;
   std::size_t nodes_ = 0;
   std::size_t bytes_ = 0;
   std::optional<TextError> error_;
@@ -404,30 +379,16 @@ Parsed<std::vector<YamlNode>> parse(std::string_view text, const YamlLimits& lim
                                     std::size_t max_documents) {
   if (auto error = unreadable(text, limits)) return misparsed(*std::move(error));
 
-  const std::unique_ptr<fy_diag, Destroy> diagnostics(collecting_diagnostics());
-  fy_parse_cfg config{};
-  config.search_path = "";
-  // The depth is limited by the builder.
-  config.flags =
-      static_cast<fy_parse_cfg_flags>(FYPCF_QUIET | FYPCF_DISABLE_DEPTH_LIMIT | FYPCF_JSON_NONE);
-  config.diag = diagnostics.get();
-  const std::unique_ptr<fy_parser, Destroy> parser(fy_parser_create(&config));
-  TIPHYS_CHECK(parser != nullptr, "out of memory");
-  // A null pointer is not accepted, not even for an empty text.
-  if (fy_parser_set_string(parser.get(), text.empty() ? "" : text.data(), text.size()) != 0)
-    return misparsed(syntax_error(diagnostics.get(), text));
-
+  Parser parser(text);
   Builder builder(limits);
-  bool surplus = false;  // one document too many has begun, if only by a line with three dots
   for (;;) {
-    const EventPtr event(fy_parser_parse(parser.get()), FreeEvent{parser.get()});
-    if (event == nullptr) return misparsed(syntax_error(diagnostics.get(), text));
-    if (event->type == FYET_STREAM_END) return std::move(builder.documents());
-    const bool begins = event->type == FYET_DOCUMENT_START;
-    surplus = surplus || (begins && builder.documents().size() == max_documents);
+    const Event event(parser);
+    if (!event.read()) return misparsed(syntax_error(parser, text));
+    if (event->type == YAML_STREAM_END_EVENT) return std::move(builder.documents());
+    if (event->type == YAML_DOCUMENT_START_EVENT && builder.documents().size() == max_documents)
+      return misparsed(to_position(event->start_mark),
+                       "a second document begins here, expected only one");
     if (!builder.take(*event)) return misparsed(*builder.error());
-    if (surplus && (!begins || event->document_start.document_start != nullptr))
-      return misparsed(builder.last_mark(), "a second document begins here, expected only one");
   }
 }
 

@@ -42,13 +42,15 @@ std::string_view take_digits(std::string_view& text) {
   return digits;
 }
 
-bool is_number_with_base(std::string_view digits) {
-  return std::any_of(kBases.begin(), kBases.end(), [&](const auto& row) {
-    const auto& [prefix, base] = row;
-    return digits.size() > prefix.size() && digits.starts_with(prefix) &&
-           std::all_of(digits.begin() + 2, digits.end(),
-                       [base = base](char c) { return is_digit(c, base); });
-  });
+bool is_number_with_base(std::string_view text) {
+  for (const auto& [prefix, base] : kBases) {
+    if (!text.starts_with(prefix)) continue;
+    const std::string_view digits = text.substr(prefix.size());
+    const int radix = base;
+    return !digits.empty() && std::all_of(digits.begin(), digits.end(),
+                                          [radix](char c) { return is_digit(c, radix); });
+  }
+  return false;
 }
 
 // 12, 12., .5, 1.5e-3; a number too large or too small for a double is text.
