@@ -22,7 +22,35 @@ tl::unexpected<Error> invalid_state(std::string_view reason) {
 }
 
 tl::unexpected<Error> unreadable(const FieldError& error) {
+  // Peers know another text for this one, because they look at it before they apply any mask.
+  if (error.offence.starts_with("unknown enumeration value"))
+    return invalid_state(concat("Failed to parse new state, '", error.offence, "'"));
   return invalid_state(concat("Could not parse into CompleteState: '", error.offence, "'"));
+}
+
+// Effective state and workload states are not for others to write. What a mask puts there is forgotten, but it has to
+// be readable.
+std::optional<FieldError> misread_forgotten_parts(const Tree& tree) {
+  std::optional<FieldError> error;
+  const auto each = [&](const std::optional<Tree>& map, const Path& path, auto visit) {
+    if (map)
+      map->entries().for_each([&](const std::string& key, const Tree& value) {
+        if (!error) visit(value, path.child(key));
+      });
+  };
+  const Path workloads{{"effectiveState", "workloads"}};
+  each(get(tree, workloads), workloads, [&](const Tree& workload, const Path& path) {
+    if (auto read = read_workload(workload, path); !read) error = std::move(read).error();
+  });
+  const Path states{{"workloadStates"}};
+  each(get(tree, states), states, [&](const Tree& by_workload, const Path& agent) {
+    each(by_workload, agent, [&](const Tree& by_id, const Path& workload) {
+      each(by_id, workload, [&](const Tree& state, const Path& id) {
+        if (!state.child("state")) error = FieldError{id, "missing field `state`"};
+      });
+    });
+  });
+  return error;
 }
 
 // Along a mask: what the new state has there replaces what the old one has, and what it lacks goes.
@@ -115,6 +143,7 @@ Result<UpdatePlan> plan_update(const CompleteState& current, const UpdateStateRe
   for (const auto& mask : request.update_masks) {
     TIPHYS_TRY(tree, apply_mask(tree, new_state, mask));
   }
+  if (const auto error = misread_forgotten_parts(tree)) return unreadable(*error);
   State wanted;
   if (const auto desired = tree.child("desiredState")) {
     auto read = read_state(*desired, kDesiredPath, current.desired);
@@ -182,8 +211,7 @@ Result<Tree> select_state(const CompleteState& state, const std::vector<std::str
     const auto segments = paths[i].segments;  // a copy: add() may move the paths
     if (segments.empty()) continue;
     for (const char* part : {"desiredState", "effectiveState"})
-      if (segments[0] == part || (segments[0] == "*" && segments.size() > 1))
-        add(Path{{part, "apiVersion"}});
+      if (segments[0] == part) add(Path{{part, "apiVersion"}});
     // State and sub-state are one field on the wire: one without the other would be lost.
     const auto is_name = [](const std::string& segment) {
       return segment == "*" || (!segment.empty() && has_only_name_characters(segment));
@@ -196,7 +224,14 @@ Result<Tree> select_state(const CompleteState& state, const std::vector<std::str
       add(std::move(sibling));
     }
   }
-  return select(tree, paths);
+  TIPHYS_TRY(Tree selected, select(tree, paths));
+  // A part that a wildcard led to cannot be read without its version either.
+  for (const char* part : {"desiredState", "effectiveState"})
+    if (selected.child(part)) {
+      const Path version{{part, "apiVersion"}};
+      TIPHYS_TRY(selected, set(selected, version, *get(tree, version)));
+    }
+  return selected;
 }
 
 }  // namespace tiphys::server
