@@ -155,7 +155,7 @@ class Player {
         },
         [&](const workload::DeleteContainer& e) {
           names_[workload::loop_of(e.token)] = e.instance.workload.value;
-          deletes_[e.container.value].push_back(e.token);
+          deletes_[e.container ? e.container->value : e.instance.workload.value].push_back(e.token);
         },
         [&](const workload::Watch& e) { watches_[e.container.value].push_back(e.token); },
         [&](const workload::ArmTimer& e) {

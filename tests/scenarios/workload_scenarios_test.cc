@@ -1,8 +1,8 @@
 // Plays the stories of tests/scenarios/workload against the control loop of one workload.
 //
 //   create | create from c1 | resume c1 | replace web.1 c1 | discard c1 | update to web.2 | update to nothing | delete
-//   created c1 | create failed: no such image | create refused: no image given | deleted | delete failed: busy
-//   observed Running(Ok) | timer
+//   created c1 | create failed: no such image | create half failed: cannot start | create refused: no image given
+//   deleted | delete failed: busy | observed Running(Ok) | timer
 //
 // An answer is for the newest effect of its kind; "old" before it makes it one for the effect before that. The head of
 // the file may hold the spec of the loop after "# spec: ", or the instance of a loop without one after "# left behind: ";
@@ -46,6 +46,8 @@ class Player {
     };
     if (words.take("created")) return Created{newest(creates_), ContainerId{words.rest()}};
     if (words.take("create failed:")) return CreateFailed{newest(creates_), words.rest(), true};
+    if (words.take("create half failed:"))
+      return CreateFailed{newest(creates_), words.rest(), true, true};
     if (words.take("create refused:")) return CreateFailed{newest(creates_), words.rest(), false};
     if (words.take("deleted")) return Deleted{newest(deletes_)};
     if (words.take("delete failed:")) return DeleteFailed{newest(deletes_), words.rest()};

@@ -258,7 +258,7 @@ class Node {
     }
     if (const auto* remove = std::get_if<workload::DeleteContainer>(&call)) {
       if (!well) return ForLoop{workload::DeleteFailed{remove->token, "device busy"}};
-      live_.erase(remove->container.value);
+      live_.erase(remove->container->value);
       return ForLoop{workload::Deleted{remove->token}};
     }
     if (const auto* watch = std::get_if<workload::Watch>(&call)) {
