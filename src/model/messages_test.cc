@@ -90,5 +90,42 @@ TEST(Messages, EqualOnlyThemselves) {
   expect_each_equals_only_itself(kFromAnkaios);
 }
 
+template <class Message>
+std::vector<std::string> summaries(const std::vector<Message>& messages) {
+  std::vector<std::string> texts;
+  texts.reserve(messages.size());
+  for (const auto& message : messages) texts.push_back(summary(message));
+  return texts;
+}
+
+TEST(Messages, ToTheServerAreSummedUpInALine) {
+  EXPECT_EQ(summaries(kToServer),
+            (std::vector<std::string>{
+                "AgentHello a", "AgentHello a", "UpdateWorkloadState w.1.a=Running(Ok)",
+                "UpdateWorkloadState", "UpdateStateRequest id a", "UpdateStateRequest id a",
+                "CompleteStateRequest id a", "CompleteStateRequest id a", "LogsRequest id",
+                "LogsRequest id", "LogsCancelRequest id", "EventsCancelRequest id",
+                "EventsCancelRequest other", "Goodbye", "AgentLoadStatus a", "CommanderHello",
+                "LogEntriesResponse id", "LogsStopResponse id"}));
+}
+
+TEST(Messages, FromTheServerAreSummedUpInALine) {
+  EXPECT_EQ(
+      summaries(kFromServer),
+      (std::vector<std::string>{
+          "UpdateWorkload", "UpdateWorkloadState", "Error id: no", "CompleteStateResponse id",
+          "CompleteStateResponse id", "UpdateStateSuccess id +[a] -[b]", "LogsRequestAccepted id",
+          "LogEntriesResponse id", "LogsStopResponse id", "LogsCancelAccepted id",
+          "EventsCancelAccepted id", "ServerHello", "LogsRequest id", "LogsCancelRequest id"}));
+}
+
+TEST(Messages, AreSummedUpWithTheInstancesTheyName) {
+  const WorkloadSpecPtr spec = spec_of("w", "1");
+  const std::string name = to_string(spec->instance());
+  EXPECT_EQ(summary(FromServer(ServerHello{{spec}})), "ServerHello +" + name);
+  EXPECT_EQ(summary(FromServer(UpdateWorkload{{spec}, {{{{"v"}, {"2"}, {"a"}}, {}}}})),
+            "UpdateWorkload -v.2.a +" + name);
+}
+
 }  // namespace
 }  // namespace tiphys
