@@ -1,19 +1,22 @@
 """Compares our messages with those of a peer, the Python SDK for workloads, field by field.
 
-    TIPHYS_DESCRIPTORS=build/dev/proto/tiphys.descriptors python tests/proto/test_descriptors.py
+    $(tools/setup --python) tools/run-unittests tests/proto
 
-The python needs the packages of tests/requirements.txt. The descriptors are a FileDescriptorSet that the build leaves.
+Ours are the FileDescriptorSet that the build leaves; TIPHYS_DESCRIPTORS names that of another build than dev.
 """
 
 import copy
 import os
-import sys
+import pathlib
 import unittest
 
 from ankaios_sdk._protos import ank_base_pb2, control_api_pb2
 from google.protobuf import descriptor_pb2
 
 FieldProto = descriptor_pb2.FieldDescriptorProto
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DESCRIPTORS = pathlib.Path(os.environ.get("TIPHYS_DESCRIPTORS", ROOT / "build/dev/proto/tiphys.descriptors"))
 
 # What our messages have and the SDK's do not, and why.
 NEWER = {
@@ -77,8 +80,7 @@ def differences(ours, theirs):
 
 def our_files():
     descriptors = descriptor_pb2.FileDescriptorSet()
-    with open(os.environ["TIPHYS_DESCRIPTORS"], "rb") as file:
-        descriptors.ParseFromString(file.read())
+    descriptors.ParseFromString(DESCRIPTORS.read_bytes())
     return {file.package: file for file in descriptors.file}
 
 
@@ -192,6 +194,4 @@ class TheComparison(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if "TIPHYS_DESCRIPTORS" not in os.environ:
-        sys.exit("TIPHYS_DESCRIPTORS must name the FileDescriptorSet that the build leaves")
     unittest.main()
