@@ -308,7 +308,7 @@ Result<ExecutionState> from_wire(const ank_base::ExecutionState& wire) {
 }
 
 void set_member(ank_base::ExecutionState& wire, int field, int value) {
-  switch (field) {
+  switch (static_cast<ank_base::ExecutionState::ExecutionStateEnumCase>(field)) {
     case ank_base::ExecutionState::kAgentDisconnected:
       return wire.set_agentdisconnected(static_cast<ank_base::AgentDisconnected>(value));
     case ank_base::ExecutionState::kPending:
@@ -325,6 +325,8 @@ void set_member(ank_base::ExecutionState& wire, int field, int value) {
       return wire.set_notscheduled(static_cast<ank_base::NotScheduled>(value));
     case ank_base::ExecutionState::kRemoved:
       return wire.set_removed(static_cast<ank_base::Removed>(value));
+    case ank_base::ExecutionState::EXECUTIONSTATEENUM_NOT_SET:
+      return wire.clear_ExecutionStateEnum();
   }
 }
 

@@ -21,6 +21,7 @@ std::string in_quotes(std::string_view text) { return concat("'", text, "'"); }
 template <class Items, class Describe>
 std::string listed(const Items& items, Describe describe) {
   std::vector<std::string> texts;
+  texts.reserve(items.size());
   for (const auto& item : items) texts.push_back(describe(item));
   return concat("[", join(texts, ","), "]");
 }
@@ -124,6 +125,7 @@ std::string describe(const std::vector<WorkloadSpecPtr>& added) {
 
 std::string describe(const DeletedWorkload& deleted) {
   std::vector<std::string> texts;
+  texts.reserve(deleted.dependencies.size());
   for (const auto& [name, condition] : deleted.dependencies)
     texts.push_back(concat(name, "=", to_string(condition)));
   return concat(to_string(deleted.instance), " {", join(texts, ","), "}");

@@ -29,6 +29,7 @@ ank_base::CompleteState answer(const Tree& tree, Empties empties = Empties::kOmi
 
 Tree masked(const CompleteState& state, const std::vector<std::string>& masks) {
   std::vector<Path> paths;
+  paths.reserve(masks.size());
   for (const auto& mask : masks) paths.push_back(parse_path(mask));
   return *select(state.to_tree(), paths);
 }

@@ -17,7 +17,7 @@ namespace {
 
 // The library writes about ill-formed text to standard error; the error of the decoding says it already.
 void silence_the_library() {
-  [[maybe_unused]] static const auto previous = google::protobuf::SetLogHandler(nullptr);
+  [[maybe_unused]] static const auto kFormerHandler = google::protobuf::SetLogHandler(nullptr);
 }
 
 template <class Wire, class Message>

@@ -27,8 +27,9 @@ std::string text() {
 template <class Make>
 auto several(Make make) {
   std::vector<decltype(make())> items;
-  const int count = *rc::gen::inRange(0, 4);
-  for (int i = 0; i < count; ++i) items.push_back(make());
+  const auto count = *rc::gen::inRange<std::size_t>(0, 4);
+  items.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) items.push_back(make());
   return items;
 }
 
@@ -122,17 +123,17 @@ CompleteState complete_state() {
 
 // What a mask selects. The API version goes with every state, as it does in a server's answer.
 Tree masked_state() {
-  const std::vector<std::string> kMasks{"desiredState",
-                                        "desiredState.workloads.*.agent",
-                                        "desiredState.workloads.*.tags",
-                                        "effectiveState",
-                                        "desiredState.configs.a",
-                                        "effectiveState.workloads.*.files",
-                                        "workloadStates",
-                                        "workloadStates.*.*.*.additionalInfo",
-                                        "agents",
-                                        "agents.*.status.cpuUsage",
-                                        "agents.*.tags.a"};
+  static const std::vector<std::string> kMasks{"desiredState",
+                                               "desiredState.workloads.*.agent",
+                                               "desiredState.workloads.*.tags",
+                                               "effectiveState",
+                                               "desiredState.configs.a",
+                                               "effectiveState.workloads.*.files",
+                                               "workloadStates",
+                                               "workloadStates.*.*.*.additionalInfo",
+                                               "agents",
+                                               "agents.*.status.cpuUsage",
+                                               "agents.*.tags.a"};
   std::vector<Path> masks{parse_path("desiredState.apiVersion"),
                           parse_path("effectiveState.apiVersion")};
   for (const auto& mask : several([&] { return *rc::gen::elementOf(kMasks); }))
