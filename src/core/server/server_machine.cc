@@ -284,9 +284,11 @@ void ServerMachine::request(ConnectionNumber connection, const Request& request)
         if (r.subscribe_for_events)
           return refuse(requester, not_supported("Subscribing for events"));
         // A mask that selects nothing, or that cannot be read, is answered with an empty state, as peers expect.
-        answer(requester,
-               CompleteStateResponse{
-                   select_state(state_, r.field_masks).value_or(Tree(Tree::Map())), std::nullopt});
+        answer(requester, CompleteStateResponse{
+                              .complete_state =
+                                  select_state(state_, r.field_masks).value_or(Tree(Tree::Map())),
+                              .altered_fields = std::nullopt,
+                              .empties = r.field_masks.empty() ? Empties::kKeep : Empties::kOmit});
       },
       [&](const LogsRequest&) { refuse(requester, not_supported("Collecting logs")); },
       [&](const LogsCancelRequest&) { refuse(requester, not_supported("Collecting logs")); },
