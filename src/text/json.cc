@@ -103,15 +103,17 @@ class Writer {
 // itself tells only its own errors' places.
 class Cursor {
  public:
+  // NOLINTBEGIN(readability-identifier-naming): the names that the standard library looks for
   using iterator_category = std::input_iterator_tag;
   using value_type = char;
   using difference_type = std::ptrdiff_t;
   using pointer = const char*;
   using reference = const char&;
+  // NOLINTEND(readability-identifier-naming)
 
   Cursor(const char* at, const char** furthest) : at_(at), furthest_(furthest) {}
 
-  reference operator*() const { return *at_; }
+  const char& operator*() const { return *at_; }
   Cursor& operator++() {
     *furthest_ = ++at_;
     return *this;
@@ -239,12 +241,13 @@ Parsed<Tree> parse_json(std::string_view text, const JsonLimits& limits) {
     return misparsed(Position{},
                      concat("the text has ", std::to_string(text.size()), " bytes, more than ",
                             std::to_string(limits.max_bytes), " are not read"));
-  if (const std::size_t end = valid_utf8_prefix(text); end < text.size())
-    return misparsed(position_of(text, end), "the text is not valid UTF-8");
-  const char* furthest = text.data();
+  if (const std::size_t valid = valid_utf8_prefix(text); valid < text.size())
+    return misparsed(position_of(text, valid), "the text is not valid UTF-8");
+  const char* begin = text.data();
+  const char* end = begin + text.size();
+  const char* furthest = begin;
   Handler handler(text, limits, &furthest);
-  nlohmann::json::sax_parse(Cursor(text.data(), &furthest),
-                            Cursor(text.data() + text.size(), &furthest), &handler);
+  nlohmann::json::sax_parse(Cursor(begin, &furthest), Cursor(end, &furthest), &handler);
   return std::move(handler).result();
 }
 

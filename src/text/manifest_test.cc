@@ -300,7 +300,7 @@ TEST(Manifest, ThatIsBrokenIsRefusedWithFileLineColumnAndPath) {
        "m.yaml:2:29: configs.b.<<: Unsupported config item key '<<'. "},
       {Stage::kContent,
        workload_with(access + "      - type: LogRule\n        workloadNames: ['a*b*']\n"),
-       "m.yaml:9:9: " + rule + ": Log rule validation filed: "},
+       "m.yaml:9:9: " + rule + ": Expected at most one '*' symbol."},
       {Stage::kContent,
        workload_with("    controlInterfaceAccess:\n      denyRules:\n      - type: StateRule\n"
                      "        operation: Read\n        filterMasks: ['a..b']\n"),

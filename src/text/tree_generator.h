@@ -83,7 +83,7 @@ inline rc::Gen<std::string> nasty_string() {
 }
 
 inline rc::Gen<Tree> tree_of_depth(std::size_t depth) {
-  const auto leaf = rc::gen::oneOf(
+  auto leaf = rc::gen::oneOf(
       rc::gen::map(nasty_string(), [](std::string text) { return Tree(std::move(text)); }),
       rc::gen::map(rc::gen::arbitrary<std::uint64_t>(), [](std::uint64_t n) { return Tree(n); }),
       rc::gen::element(Tree(), Tree(true), Tree(false)));
@@ -102,7 +102,6 @@ inline rc::Gen<Tree> tree_of_depth(std::size_t depth) {
   return rc::gen::oneOf(leaf, list, map);
 }
 
-inline void PrintTo(const Tree& tree, std::ostream* out) { *out << write_json(tree); }
 inline std::ostream& operator<<(std::ostream& out, const Tree& tree) {
   return out << write_json(tree);
 }

@@ -68,8 +68,8 @@ bool is_decimal(std::string_view unsigned_text) {
     if (take_digits(rest).empty() || !rest.empty()) return false;
   }
   double value = 0;
-  const char* end = unsigned_text.data() + unsigned_text.size();
-  return std::from_chars(unsigned_text.data(), end, value).ec == std::errc();
+  const char* begin = unsigned_text.data();
+  return std::from_chars(begin, begin + unsigned_text.size(), value).ec == std::errc();
 }
 
 }  // namespace
@@ -98,8 +98,9 @@ std::optional<std::uint64_t> unsigned_value(std::string_view text) {
       break;
     }
   std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value, base);
+  const char* begin = text.data();
+  const char* end = begin + text.size();
+  const auto [stop, error] = std::from_chars(begin, end, value, base);
   return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
 }
 

@@ -165,7 +165,7 @@ TEST(Yaml, ReadsSeveralDocuments) {
 
 TEST(Yaml, EndsAtTheLimits) {
   for (const char* piece : {"[", "{a: ", "- ", "[{a: ", "? ", "a: [b, "})
-    EXPECT_NE(error_of(repeated(piece, 100'000)).find("a"), std::string::npos) << piece;
+    EXPECT_NE(error_of(repeated(piece, 100'000)), "no error") << piece;
   EXPECT_EQ(error_of(repeated("[", 100'000)),
             "line 1, column 129: 0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0: nested deeper than 128 levels");
   EXPECT_EQ(error_of(repeated("- ", 100'000)).substr(0, 19), "line 1, column 257:");
