@@ -1,5 +1,6 @@
 #include "text/yaml_writer.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -82,6 +83,8 @@ Style style_of(std::string_view text) {
   return is_string && is_safe_plain(text) ? Style::kPlain : Style::kSingleQuoted;
 }
 
+// Written by hand because libyaml's emitter escapes all characters beyond the first plane, which
+// peers write as they are; in all else the two agree.
 // [impl->swdd~api-object-serialization~1]
 class Writer {
  public:
@@ -156,7 +159,12 @@ class Writer {
   }
 
   static bool is_simple_key(std::string_view key) {
-    return key.size() <= kMaxSimpleKey && key.find('\n') == std::string_view::npos;
+    constexpr std::array<std::string_view, 5> kBreaks{"\n", "\r", "\xc2\x85", "\xe2\x80\xa8",
+                                                      "\xe2\x80\xa9"};
+    return key.size() <= kMaxSimpleKey &&
+           std::none_of(kBreaks.begin(), kBreaks.end(), [&](std::string_view line_break) {
+             return key.find(line_break) != std::string_view::npos;
+           });
   }
 
   void write_string(const std::string& string, std::size_t indent) {

@@ -61,6 +61,7 @@ TEST(YamlWriter, LaysOutListsAndMaps) {
       {R"({"a": ["x\ny\n"]})", "a:\n- |\n  x\n  y\n"},
       {R"({"a": [{"b": "x\ny"}]})", "a:\n- b: |-\n    x\n    y\n"},
       {R"({"a\nb": "c"})", "? |-\n  a\n  b\n: c\n"},
+      {R"({"a\rb": "c"})", "? \"a\\rb\"\n: c\n"},
       {R"({"a\nb": {"c": "d", "e": "f"}})", "? |-\n  a\n  b\n: c: d\n  e: f\n"},
       {R"({"a\nb": ["c", "d"]})", "? |-\n  a\n  b\n: - c\n  - d\n"},
       {R"({"": "", "1": "1", "a b": "a\tb"})", "'': ''\n'1': '1'\na b: \"a\\tb\"\n"},
