@@ -209,13 +209,15 @@ void ServerMachine::received(const Received& event) {
       [&](const LinkLogEntries&) {}, [&](const LinkLogsStop&) {});
 }
 
+bool ServerMachine::is_wanted(const InstanceName& instance) const {
+  const Tree* wanted = state_.effective_workloads.find(instance.workload.value);
+  return wanted != nullptr && wanted->object<WorkloadSpec>()->instance() == instance;
+}
+
 void ServerMachine::await_reports(const AgentName& agent) {
   Unconfirmed unconfirmed{++last_token_, {}};
-  for (const auto& state : state_.workload_states.of_agent(agent)) {
-    const Tree* wanted = state_.effective_workloads.find(state.instance.workload.value);
-    if (wanted == nullptr || wanted->object<WorkloadSpec>()->instance() != state.instance)
-      unconfirmed.instances.insert(state.instance);
-  }
+  for (const auto& state : state_.workload_states.of_agent(agent))
+    if (!is_wanted(state.instance)) unconfirmed.instances.insert(state.instance);
   unconfirmed_.erase(agent);
   if (unconfirmed.instances.empty()) return;
   effects_.emplace_back(ArmTimer{unconfirmed.timer, kTimeToReport});
@@ -229,7 +231,7 @@ void ServerMachine::timer_fired(const TimerFired& event) {
   if (entry == unconfirmed_.end()) return;
   std::vector<WorkloadState> removed;
   for (const auto& instance : entry->second.instances) {
-    if (state_.workload_states.find(instance) == nullptr) continue;
+    if (is_wanted(instance) || state_.workload_states.find(instance) == nullptr) continue;
     state_.workload_states.remove(instance);
     removed.push_back({instance, ExecutionState(Phase::kRemoved)});
   }

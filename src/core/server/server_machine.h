@@ -195,6 +195,7 @@ class ServerMachine {
   void load();
   void become_ready();
 
+  [[nodiscard]] bool is_wanted(const InstanceName& instance) const;
   [[nodiscard]] bool is_connected(const AgentName& agent) const { return agents_.contains(agent); }
   void send(ConnectionNumber connection, FromServer message);
   void answer(const Requester& requester, decltype(Response::content) content);

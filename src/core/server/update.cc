@@ -13,12 +13,12 @@ namespace {
 
 const Path kDesiredPath{{"desiredState"}};
 
-tl::unexpected<Error> rejected(std::string_view reason) {
-  return fail(Code::kInvalidArgument, concat("Update rejected: '", reason, "'"));
+tl::unexpected<Error> rejected(const Error& error) {
+  return fail(error.code, concat("Update rejected: '", error.message, "'"));
 }
 
 tl::unexpected<Error> invalid_state(std::string_view reason) {
-  return rejected(concat("Resulting State is invalid, reason: '", reason, "'"));
+  return fail(Code::kInvalidArgument, concat("Resulting State is invalid, reason: '", reason, "'"));
 }
 
 tl::unexpected<Error> unreadable(const FieldError& error) {
@@ -59,7 +59,7 @@ Result<Tree> apply_mask(const Tree& tree, const Tree& new_state, const std::stri
   const auto value = path.empty() ? std::nullopt : get(new_state, path);
   auto changed =
       value ? set(tree, path, *value, Empties::kKeep) : remove(tree, path, Empties::kKeep);
-  if (!changed) return rejected(concat("Could not find field ", mask));
+  if (!changed) return fail(Code::kInvalidArgument, concat("Could not find field ", mask));
   return *std::move(changed);
 }
 
@@ -121,57 +121,58 @@ Result<WorkloadSpecPtr> checked_spec(const std::string& name, const WorkloadPtr&
   return WorkloadSpec::make(name, workload);
 }
 
-}  // namespace
+// What an update asks for: the whole wanted state, and the agents with the tags that they shall have.
+struct Wanted {
+  State state;
+  Tree agents;
+};
 
-// [impl->swdd~server-provides-update-desired-state-interface~1]
-Result<UpdatePlan> plan_update(const CompleteState& current, const UpdateStateRequest& request) {
-  const Tree& new_state = request.new_state;
-  if (request.update_masks.empty()) {
-    TIPHYS_TRY(State wanted, whole_state(current, new_state));
-    TIPHYS_TRY(UpdatePlan plan, plan_state(current, std::move(wanted)));
-    TIPHYS_TRY(plan.agent_tags,
-               changed_tags(current.agents, new_state.child("agents").value_or(Tree()), {}));
-    return plan;
-  }
-
-  // [impl->swdd~update-desired-state-with-update-mask~1]
+// [impl->swdd~update-desired-state-with-update-mask~1]
+Result<Wanted> masked_state(const CompleteState& current, const UpdateStateRequest& request) {
   Tree tree = Tree::Map()
                   .set("desiredState", current.desired.to_tree(Empties::kKeep))
                   .set("agents", current.agents)
                   .set("workloadStates", Tree::Map())
                   .set("effectiveState", Tree::Map());
   for (const auto& mask : request.update_masks) {
-    TIPHYS_TRY(tree, apply_mask(tree, new_state, mask));
+    TIPHYS_TRY(tree, apply_mask(tree, request.new_state, mask));
   }
   if (const auto error = misread_forgotten_parts(tree)) return unreadable(*error);
-  State wanted;
+  Wanted wanted{{}, tree.child("agents").value_or(Tree())};
   if (const auto desired = tree.child("desiredState")) {
     auto read = read_state(*desired, kDesiredPath, current.desired);
     if (!read) return unreadable(read.error());
-    wanted = *std::move(read);
+    wanted.state = *std::move(read);
   }
-  TIPHYS_TRY(UpdatePlan plan, plan_state(current, std::move(wanted)));
-  TIPHYS_TRY(plan.agent_tags, changed_tags(current.agents, tree.child("agents").value_or(Tree()),
-                                           request.update_masks));
-  return plan;
+  return wanted;
 }
 
-// The order of the checks is what a requester sees when several things are wrong.
-// [impl->swdd~server-desired-state-field-conventions~1]
+Result<Wanted> wanted_by(const CompleteState& current, const UpdateStateRequest& request) {
+  if (!request.update_masks.empty()) return masked_state(current, request);
+  TIPHYS_TRY(State state, whole_state(current, request.new_state));
+  return Wanted{std::move(state), request.new_state.child("agents").value_or(Tree())};
+}
+
+// What is looked at before the workloads are: these errors reach a requester without any wrapping. Answers with
+// warnings.
 // [impl->swdd~update-desired-state-with-invalid-version~1]
 // [impl->swdd~update-desired-state-with-missing-version~1]
-Result<UpdatePlan> plan_state(const CompleteState& current, State wanted) {
-  UpdatePlan plan;
+Result<std::vector<std::string>> check_state(const CompleteState& current, const State& wanted) {
+  std::vector<std::string> warnings;
   TIPHYS_TRY(const ApiVersion version, parse_api_version(wanted.api_version));
-  if (version != ApiVersion::kV1) plan.warnings.push_back(deprecation_warning(version));
+  if (version != ApiVersion::kV1) warnings.push_back(deprecation_warning(version));
   TIPHYS_REQUIRE(check_config_names(wanted, current.desired));
+  return warnings;
+}
 
+// [impl->swdd~server-detects-new-workload~1]
+// [impl->swdd~server-detects-deleted-workload~1]
+// [impl->swdd~server-detects-changed-workload~1]
+// [impl->swdd~server-state-triggers-validation-of-workload-fields~1]
+Result<UpdatePlan> plan_workloads(const CompleteState& current, State wanted) {
+  UpdatePlan plan;
   Status status;
   plan.effective_workloads = current.effective_workloads;
-  // [impl->swdd~server-detects-new-workload~1]
-  // [impl->swdd~server-detects-deleted-workload~1]
-  // [impl->swdd~server-detects-changed-workload~1]
-  // [impl->swdd~server-state-triggers-validation-of-workload-fields~1]
   Tree::Map::difference(
       current.desired.workloads, wanted.workloads,
       [&](const std::string& name, const Tree* old_value, const Tree* new_value) {
@@ -183,14 +184,39 @@ Result<UpdatePlan> plan_state(const CompleteState& current, State wanted) {
         if (new_value == nullptr) return;
         auto spec = checked_spec(name, new_value->object<Workload>());
         if (!spec) {
-          status = fail(spec.error().code, spec.error().message);
+          status = invalid_state(spec.error().message);
           return;
         }
         plan.effective_workloads = plan.effective_workloads.set(name, *spec);
         plan.added.push_back(*std::move(spec));
       });
-  if (!status) return invalid_state(status.error().message);
+  TIPHYS_REQUIRE(status);
   plan.desired = std::move(wanted);
+  return plan;
+}
+
+}  // namespace
+
+// The order of the checks is what a requester sees when several things are wrong.
+// [impl->swdd~server-provides-update-desired-state-interface~1]
+// [impl->swdd~server-desired-state-field-conventions~1]
+Result<UpdatePlan> plan_update(const CompleteState& current, const UpdateStateRequest& request) {
+  auto wanted = wanted_by(current, request);
+  if (!wanted) return rejected(wanted.error());
+  TIPHYS_TRY(std::vector<std::string> warnings, check_state(current, wanted->state));
+  auto plan = plan_workloads(current, std::move(wanted->state));
+  if (!plan) return rejected(plan.error());
+  auto tags = changed_tags(current.agents, wanted->agents, request.update_masks);
+  if (!tags) return rejected(tags.error());
+  plan->warnings = std::move(warnings);
+  plan->agent_tags = *std::move(tags);
+  return plan;
+}
+
+Result<UpdatePlan> plan_state(const CompleteState& current, State wanted) {
+  TIPHYS_TRY(std::vector<std::string> warnings, check_state(current, wanted));
+  TIPHYS_TRY(UpdatePlan plan, plan_workloads(current, std::move(wanted)));
+  plan.warnings = std::move(warnings);
   return plan;
 }
 

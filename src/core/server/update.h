@@ -27,7 +27,8 @@ struct UpdatePlan {
 // The error is the text that the requester gets.
 Result<UpdatePlan> plan_update(const CompleteState& current, const UpdateStateRequest& request);
 
-// The same for a state that is taken over as it is: from a startup manifest, or from the store.
+// The same for a state that is taken over as it is: from a startup manifest, or from the store. The error lacks the
+// words "Update rejected".
 Result<UpdatePlan> plan_state(const CompleteState& current, State wanted);
 
 // What a CompleteStateRequest selects; everything without masks.
