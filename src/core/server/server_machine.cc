@@ -108,11 +108,11 @@ void ServerMachine::loaded(const Loaded& event) {
   version_ = event.stored.version;
   const bool from_manifest = event.stored.version == 0 && manifest_.has_value();
   auto plan = plan_state(state_, from_manifest ? *manifest_ : event.stored.desired);
+  // [impl->swdd~server-fails-on-invalid-startup-state~1]
   if (!plan) {
     effects_.emplace_back(Fatal{plan.error().message});
     return;
   }
-  // [impl->swdd~server-loads-startup-state-file~3]
   if (from_manifest)
     begin(*std::move(plan), std::nullopt);
   else

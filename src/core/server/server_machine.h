@@ -201,7 +201,7 @@ class ServerMachine {
   void answer(const Requester& requester, decltype(Response::content) content);
   void refuse(const Requester& requester, std::string message);
 
-  CompleteState state_;
+  CompleteState state_;  // [impl->swdd~server-state-in-memory~1]
   Version version_ = 0;  // of the stored state that state_ was made from
 
   std::map<AgentName, ConnectionNumber> agents_;
