@@ -4,7 +4,7 @@
 //   state other.1.B Running(Ok) | response r1 | logs r1 web.1.A | stop logs r1
 //   listed podman web.1 c1 Running(Ok) | listed podman | list failed podman: broken pipe
 //   created web c1 | create failed web: no such image | deleted c1 | delete failed c1: busy
-//   observed c1 Running(Ok) | timer web | timer sweep
+//   observed c1 Running(Ok) | timer web | timer sweep | timer removal
 //
 // "; " stands between several containers of a listing. An answer is for the newest effect that fits; "old" before it
 // makes it one for the effect before that. "after 40s" before an event lets time pass. The head of the file may name the
@@ -160,7 +160,8 @@ class Player {
         [&](const workload::Watch& e) { watches_[e.container.value].push_back(e.token); },
         [&](const workload::ArmTimer& e) {
           const auto loop = workload::loop_of(e.token);
-          timers_[loop == 0 ? "sweep" : names_[loop]].push_back(e.token);
+          const std::string own = e.after == kSweepPeriod ? "sweep" : "removal";
+          timers_[loop == 0 ? own : names_[loop]].push_back(e.token);
         },
         [](const auto&) {});
   }

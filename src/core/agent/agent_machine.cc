@@ -102,9 +102,8 @@ void AgentMachine::server_hello(const ServerHello& hello, Instant now) {
   arrival_.emplace();
   for (const auto& spec : hello.added)
     arrival_->wanted.insert_or_assign(spec->instance().workload.value, spec);
-  for (const auto& [name, loop] : roster_)
-    if (loop->container()) arrival_->in_hand.insert(*loop->container());
-  for (const auto& [token, container] : leaving_) arrival_->in_hand.insert(container.container);
+  for (const auto& [name, loop] : roster_) arrival_->managed.insert(name);
+  for (const auto& [token, container] : leaving_) arrival_->leaving.insert(container.container);
   arrival_->awaited = list_all_runtimes();
   if (arrival_->awaited.empty()) finish_arrival(now);
 }
@@ -174,11 +173,12 @@ void AgentMachine::adopt(const FoundWorkload& found, const Arrival& arrival, Ins
   const Action action = harmonise(wanted_for(found, spec.get()), found_as(found));
   // What a loop has in hand is its own business; another container of a wanted or managed name is surplus.
   if (is_ours(found) || is_leaving(found)) return;
-  if (managed != roster_.end() || (action == Action::kDiscard && spec != nullptr)) {
+  const bool may_be_gone =
+      arrival.managed.contains(name) || arrival.leaving.contains(found.container);
+  if (managed != roster_.end() || may_be_gone || (action == Action::kDiscard && spec != nullptr)) {
     take_away(found);
     return;
   }
-  if (arrival.in_hand.contains(found.container)) return;
   switch (action) {
     case Action::kResume:
       tell(open_loop(std::make_unique<Loop>(++last_loop_, spec)), workload::Resume{found.container},
@@ -333,9 +333,7 @@ AgentMachine::Loop& AgentMachine::open_loop(std::unique_ptr<Loop> loop) {
 }
 
 void AgentMachine::tell(Loop& loop, const workload::Event& event, Instant now) {
-  workload::Effects effects = loop.step(event);
-  if (arrival_ && loop.container()) arrival_->in_hand.insert(*loop.container());
-  perform(loop, std::move(effects), now);
+  perform(loop, loop.step(event), now);
 }
 
 void AgentMachine::perform(Loop& loop, workload::Effects effects, Instant now) {

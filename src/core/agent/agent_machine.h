@@ -103,8 +103,10 @@ class AgentMachine {
     std::set<Token> awaited;
     std::vector<FoundWorkload> found;
     std::vector<UpdateWorkload> held_back;
-    // What loops and removals had in hand since the listings were asked for: of these a listing may be out of date.
-    std::set<ContainerId> in_hand;
+    // The workloads that had a loop, and the containers that were being taken away, when the listings were asked for: of
+    // these a listing may be out of date.
+    std::set<std::string> managed;
+    std::set<ContainerId> leaving;
   };
 
   // A removal that the server may not have heard of.

@@ -241,7 +241,7 @@ class Node {
         },
         [](const Warn&) {}, [](const workload::Unwatch&) {},
         [&](const workload::ArmTimer& e) {
-          if (workload::loop_of(e.token) == 0)
+          if (e.after == kSweepPeriod)
             sweep_timer_ = e.token;
           else
             timers_.push_back(e.token);

@@ -162,8 +162,6 @@ class ControlLoop {
   // Could this container be the one that the loop has in hand? While a creation is under way its id is not known yet.
   [[nodiscard]] bool may_own(const std::string& runtime, const InstanceName& instance,
                              const ContainerId& container) const;
-  // The container that the loop has in hand, if it knows of one.
-  [[nodiscard]] const std::optional<ContainerId>& container() const { return container_; }
   // The instance whose states the loop reports now.
   [[nodiscard]] const InstanceName& instance() const { return instance_; }
   [[nodiscard]] LoopNumber number() const { return number_; }
