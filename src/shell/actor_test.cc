@@ -49,44 +49,44 @@ class ActorTest : public testing::Test {
   TestActor make(ActorSettings settings, Trace& trace) {
     const std::string name = settings.name;
     return TestActor(
-        std::move(settings), process_, process_, trace,
+        std::move(settings), process, process, trace,
         [this, name](const Word& word, Instant) {
-          happened_.push_back(name + " hears " + word.text);
+          happened.push_back(name + " hears " + word.text);
           return std::vector<Deed>{{word.text + "1"}, {word.text + "2"}};
         },
         [this, name](const Deed& deed) {
-          happened_.push_back(name + " does " + deed.text);
-          if (on_perform_) on_perform_(deed);
+          happened.push_back(name + " does " + deed.text);
+          if (on_perform) on_perform(deed);
         });
   }
 
   // What the machines heard, without what they did.
   [[nodiscard]] Lines heard() const {
     Lines lines;
-    for (const auto& line : happened_)
+    for (const auto& line : happened)
       if (line.find(" hears ") != std::string::npos) lines.push_back(line);
     return lines;
   }
 
   void run() {
-    world_.run_until(world_.now(), [] {});
+    world.run_until(world.now(), [] {});
   }
 
-  sim::World world_{1, false};
-  sim::Process process_{world_};
-  RecordingTrace quiet_{false};
-  Lines happened_;
-  std::function<void(const Deed&)> on_perform_;
+  sim::World world{1, false};
+  sim::Process process{world};
+  RecordingTrace quiet{false};
+  Lines happened;
+  std::function<void(const Deed&)> on_perform;
 };
 
 TEST_F(ActorTest, HandlesEventsInOrderAndPerformsTheEffectsOfOneBeforeTheNext) {
-  auto actor = make({.name = "A"}, quiet_);
+  auto actor = make({.name = "A"}, quiet);
   actor.tell({"x"});
   actor.tell({"y"});
-  EXPECT_TRUE(happened_.empty()) << "telling is not handling";
+  EXPECT_TRUE(happened.empty()) << "telling is not handling";
   EXPECT_EQ(actor.waiting(), 2U);
   run();
-  EXPECT_EQ(happened_,
+  EXPECT_EQ(happened,
             (Lines{"A hears x", "A does x1", "A does x2", "A hears y", "A does y1", "A does y2"}));
   EXPECT_EQ(actor.waiting(), 0U);
 }
@@ -94,21 +94,21 @@ TEST_F(ActorTest, HandlesEventsInOrderAndPerformsTheEffectsOfOneBeforeTheNext) {
 TEST_F(ActorTest, TellsTheMachineWhatTimeItIs) {
   std::optional<Instant> told;
   TestActor actor(
-      {.name = "A"}, process_, process_, quiet_,
+      {.name = "A"}, process, process, quiet,
       [&](const Word&, Instant now) {
         told = now;
         return std::vector<Deed>{};
       },
       [](const Deed&) {});
-  world_.run_until(Instant{std::chrono::seconds(5)}, [] {});
+  world.run_until(Instant{std::chrono::seconds(5)}, [] {});
   actor.tell({"x"});
   run();
   EXPECT_EQ(told, Instant{std::chrono::seconds(5)});
 }
 
 TEST_F(ActorTest, ActorsOfAStrandTakeTurnsEventByEvent) {
-  auto a = make({.name = "A"}, quiet_);
-  auto b = make({.name = "B"}, quiet_);
+  auto a = make({.name = "A"}, quiet);
+  auto b = make({.name = "B"}, quiet);
   for (const auto* word : {"1", "2", "3"}) a.tell({word});
   for (const auto* word : {"1", "2"}) b.tell({word});
   run();
@@ -116,8 +116,8 @@ TEST_F(ActorTest, ActorsOfAStrandTakeTurnsEventByEvent) {
 }
 
 TEST_F(ActorTest, WhatIsToldWhilePerformingWaitsBehindTheOthers) {
-  auto actor = make({.name = "A"}, quiet_);
-  on_perform_ = [&](const Deed& deed) {
+  auto actor = make({.name = "A"}, quiet);
+  on_perform = [&](const Deed& deed) {
     if (deed.text == "x1") actor.tell({"answer"});
   };
   actor.tell({"x"});
@@ -127,7 +127,7 @@ TEST_F(ActorTest, WhatIsToldWhilePerformingWaitsBehindTheOthers) {
 }
 
 TEST_F(ActorTest, AnIdleActorWakesUpAgain) {
-  auto actor = make({.name = "A"}, quiet_);
+  auto actor = make({.name = "A"}, quiet);
   for (const auto* word : {"x", "y"}) {
     actor.tell({word});
     run();
@@ -136,7 +136,7 @@ TEST_F(ActorTest, AnIdleActorWakesUpAgain) {
 }
 
 TEST_F(ActorTest, RefusesRequestsWhenTooManyWait) {
-  auto actor = make({.name = "A", .max_requests = 2}, quiet_);
+  auto actor = make({.name = "A", .max_requests = 2}, quiet);
   EXPECT_TRUE(actor.try_tell({"1"}));
   actor.tell({"an answer takes no place"});
   EXPECT_TRUE(actor.try_tell({"2"}));
@@ -149,9 +149,9 @@ TEST_F(ActorTest, RefusesRequestsWhenTooManyWait) {
 }
 
 TEST_F(ActorTest, ARequestThatIsTakenUpMakesRoomForAnother) {
-  auto actor = make({.name = "A", .max_requests = 1}, quiet_);
+  auto actor = make({.name = "A", .max_requests = 1}, quiet);
   bool accepted = false;
-  on_perform_ = [&](const Deed& deed) {
+  on_perform = [&](const Deed& deed) {
     if (deed.text == "11") accepted = actor.try_tell({"2"});
   };
   EXPECT_TRUE(actor.try_tell({"1"}));
@@ -163,7 +163,7 @@ TEST_F(ActorTest, ARequestThatIsTakenUpMakesRoomForAnother) {
 }
 
 TEST_F(ActorTest, TheLatestTakesThePlaceOfTheOneThatWaitsInItsSlot) {
-  auto actor = make({.name = "A"}, quiet_);
+  auto actor = make({.name = "A"}, quiet);
   actor.tell({"before"});
   actor.tell_latest(0, {"old"});
   actor.tell_latest(1, {"other slot"});
@@ -175,8 +175,8 @@ TEST_F(ActorTest, TheLatestTakesThePlaceOfTheOneThatWaitsInItsSlot) {
 }
 
 TEST_F(ActorTest, TheLatestDoesNotReplaceTheOneThatIsBeingHandled) {
-  auto actor = make({.name = "A"}, quiet_);
-  on_perform_ = [&](const Deed& deed) {
+  auto actor = make({.name = "A"}, quiet);
+  on_perform = [&](const Deed& deed) {
     if (deed.text == "first1") actor.tell_latest(0, {"second"});
     if (deed.text == "first2") actor.tell_latest(0, {"third"});
   };
@@ -189,7 +189,7 @@ TEST_F(ActorTest, WritesALineForEveryEventAndEffectBeforeItHappens) {
   RecordingTrace trace(true);
   auto actor = make({.name = "A"}, trace);
   Lines before_first_deed;
-  on_perform_ = [&](const Deed& deed) {
+  on_perform = [&](const Deed& deed) {
     if (deed.text == "x1") before_first_deed = trace.lines;
   };
   actor.tell({"x"});
@@ -199,11 +199,11 @@ TEST_F(ActorTest, WritesALineForEveryEventAndEffectBeforeItHappens) {
 }
 
 TEST_F(ActorTest, MakesNoLinesThatNobodyReads) {
-  auto actor = make({.name = "A"}, quiet_);
+  auto actor = make({.name = "A"}, quiet);
   actor.tell({"x"});
   run();
-  EXPECT_TRUE(quiet_.lines.empty());
-  EXPECT_EQ(happened_.size(), 3U);
+  EXPECT_TRUE(quiet.lines.empty());
+  EXPECT_EQ(happened.size(), 3U);
 }
 
 }  // namespace

@@ -109,83 +109,83 @@ class AgentShellTest : public testing::Test {
   }
 
   void run() {
-    world_.run_until(world_.now(), [] {});
+    world.run_until(world.now(), [] {});
   }
   void pass(Duration duration) {
-    world_.run_until(world_.now() + duration, [] {});
+    world.run_until(world.now() + duration, [] {});
   }
   void receive(FromServer message) {
-    ASSERT_TRUE(shell_.received(std::move(message)));
+    ASSERT_TRUE(node.received(std::move(message)));
     run();
   }
   // Connects; the server wants these workloads, and no runtime has anything.
   void arrive(std::vector<WorkloadSpecPtr> wanted) {
-    shell_.connected();
+    node.connected();
     receive(ServerHello{std::move(wanted)});
-    ScriptedRuntime::answer(podman_.lists, Found{});
-    ScriptedRuntime::answer(kube_.lists, Found{});
+    ScriptedRuntime::answer(podman.lists, Found{});
+    ScriptedRuntime::answer(kube.lists, Found{});
     run();
-    EXPECT_EQ(link_.sent.front(), "hello of agent_A");
-    link_.sent.erase(link_.sent.begin());
+    EXPECT_EQ(link.sent.front(), "hello of agent_A");
+    link.sent.erase(link.sent.begin());
   }
-  Lines sent() { return std::exchange(link_.sent, {}); }
+  Lines sent() { return std::exchange(link.sent, {}); }
 
-  sim::World world_{1, false};
-  sim::Process process_{world_};
-  ScriptedRuntime podman_;
-  ScriptedRuntime kube_;
-  RecordingLink link_;
-  RecordingLog log_;
-  AgentShell shell_{{.name = AgentName{"agent_A"},
-                     .tags = {},
-                     .protocol_version = "1.1.0",
-                     .runtimes = {"podman", "podman-kube"}},
-                    process_,
-                    process_,
-                    process_,
-                    world_,
-                    log_,
-                    link_,
-                    {{"podman", &podman_}, {"podman-kube", &kube_}}};
+  sim::World world{1, false};
+  sim::Process process{world};
+  ScriptedRuntime podman;
+  ScriptedRuntime kube;
+  RecordingLink link;
+  RecordingLog log;
+  AgentShell node{{.name = AgentName{"agent_A"},
+                   .tags = {},
+                   .protocol_version = "1.1.0",
+                   .runtimes = {"podman", "podman-kube"}},
+                  process,
+                  process,
+                  process,
+                  world,
+                  log,
+                  link,
+                  {{"podman", &podman}, {"podman-kube", &kube}}};
 };
 
 TEST_F(AgentShellTest, AsksEveryRuntimeWhatIsThereBeforeItStartsAnything) {
-  shell_.connected();
+  node.connected();
   run();
   EXPECT_EQ(sent(), (Lines{"hello of agent_A"}));
   receive(ServerHello{{spec_of("nginx", "podman")}});
-  EXPECT_EQ(podman_.taken_calls(), (Lines{"list agent_A"}));
-  EXPECT_EQ(kube_.taken_calls(), (Lines{"list agent_A"}));
-  ScriptedRuntime::answer(podman_.lists, Found{});
+  EXPECT_EQ(podman.taken_calls(), (Lines{"list agent_A"}));
+  EXPECT_EQ(kube.taken_calls(), (Lines{"list agent_A"}));
+  ScriptedRuntime::answer(podman.lists, Found{});
   run();
-  EXPECT_EQ(podman_.taken_calls(), Lines{});
-  ScriptedRuntime::answer(kube_.lists, Found{});
+  EXPECT_EQ(podman.taken_calls(), Lines{});
+  ScriptedRuntime::answer(kube.lists, Found{});
   run();
-  EXPECT_EQ(podman_.taken_calls(), (Lines{"create nginx"}));
-  EXPECT_EQ(kube_.taken_calls(), Lines{});
+  EXPECT_EQ(podman.taken_calls(), (Lines{"create nginx"}));
+  EXPECT_EQ(kube.taken_calls(), Lines{});
 }
 
 TEST_F(AgentShellTest, ARuntimeThatCannotListIsWarnedAboutAndCountsAsEmpty) {
-  shell_.connected();
+  node.connected();
   receive(ServerHello{{spec_of("nginx", "podman")}});
-  ScriptedRuntime::answer(podman_.lists, fail(Code::kUnavailable, "no podman"));
-  ScriptedRuntime::answer(kube_.lists, Found{});
+  ScriptedRuntime::answer(podman.lists, fail(Code::kUnavailable, "no podman"));
+  ScriptedRuntime::answer(kube.lists, Found{});
   run();
-  EXPECT_EQ(log_.lines, (Lines{"Could not get reusable running workloads: 'no podman'"}));
-  EXPECT_EQ(podman_.taken_calls(), (Lines{"list agent_A", "create nginx"}));
+  EXPECT_EQ(log.lines, (Lines{"Could not get reusable running workloads: 'no podman'"}));
+  EXPECT_EQ(podman.taken_calls(), (Lines{"list agent_A", "create nginx"}));
 }
 
 TEST_F(AgentShellTest, ResumesWhatItsRuntimeFound) {
   const auto spec = spec_of("nginx", "podman-kube");
-  shell_.connected();
+  node.connected();
   receive(ServerHello{{spec}});
-  ScriptedRuntime::answer(podman_.lists, Found{});
-  ScriptedRuntime::answer(kube_.lists,
+  ScriptedRuntime::answer(podman.lists, Found{});
+  ScriptedRuntime::answer(kube.lists,
                           Found{{"podman-kube", spec->instance(), ExecutionState(Phase::kRunningOk),
                                  ContainerId{"pod1"}}});
   run();
-  EXPECT_EQ(kube_.taken_calls(), (Lines{"list agent_A", "watch nginx pod1"}));
-  kube_.states(ExecutionState(Phase::kRunningOk));
+  EXPECT_EQ(kube.taken_calls(), (Lines{"list agent_A", "watch nginx pod1"}));
+  kube.states(ExecutionState(Phase::kRunningOk));
   run();
   EXPECT_EQ(sent(), (Lines{"hello of agent_A", "nginx Running(Ok)"}));
 }
@@ -193,65 +193,66 @@ TEST_F(AgentShellTest, ResumesWhatItsRuntimeFound) {
 TEST_F(AgentShellTest, CreatesWatchesAndReports) {
   arrive({spec_of("nginx", "podman")});
   EXPECT_EQ(sent(), (Lines{"nginx Pending(Starting): 'Triggered at runtime.'"}));
-  podman_.taken_calls();
-  ScriptedRuntime::answer(podman_.creates, ContainerId{"c1"});
-  EXPECT_EQ(podman_.taken_calls(), Lines{}) << "an answer is an event and waits for its turn";
+  podman.taken_calls();
+  ScriptedRuntime::answer(podman.creates, ContainerId{"c1"});
+  EXPECT_EQ(podman.taken_calls(), Lines{}) << "an answer is an event and waits for its turn";
   run();
-  EXPECT_EQ(podman_.taken_calls(), (Lines{"watch nginx c1"}));
-  podman_.states(ExecutionState(Phase::kRunningOk));
-  podman_.states(ExecutionState(Phase::kSucceededOk));
+  EXPECT_EQ(podman.taken_calls(), (Lines{"watch nginx c1"}));
+  podman.states(ExecutionState(Phase::kRunningOk));
+  podman.states(ExecutionState(Phase::kSucceededOk));
   run();
   EXPECT_EQ(sent(), (Lines{"nginx Running(Ok)", "nginx Succeeded(Ok)"}));
-  EXPECT_EQ(shell_.states().of_agent(AgentName{"agent_A"}).size(), 1U);
+  EXPECT_EQ(node.states().of_agent(AgentName{"agent_A"}).size(), 1U);
 }
 
 TEST_F(AgentShellTest, TriesAFailedCreationAgainAfterAPause) {
   arrive({spec_of("nginx", "podman")});
-  podman_.taken_calls();
+  podman.taken_calls();
   sent();
-  ScriptedRuntime::answer(podman_.creates, tl::unexpected(CreateError{"no image", true, false}));
+  ScriptedRuntime::answer(podman.creates, tl::unexpected(CreateError{"no image", true, false}));
   run();
   EXPECT_EQ(sent(), (Lines{"nginx Pending(Starting): 'Retry 1 of 20: no image'"}));
   pass(workload::kRetryPause - Duration(1));
-  EXPECT_EQ(podman_.taken_calls(), Lines{});
+  EXPECT_EQ(podman.taken_calls(), Lines{});
   pass(Duration(1));
-  EXPECT_EQ(podman_.taken_calls(), (Lines{"create nginx"}));
-  ScriptedRuntime::answer(podman_.creates, tl::unexpected(CreateError{"bad config", false, false}));
+  EXPECT_EQ(podman.taken_calls(), (Lines{"create nginx"}));
+  ScriptedRuntime::answer(podman.creates, tl::unexpected(CreateError{"bad config", false, false}));
   run();
   EXPECT_EQ(sent(), (Lines{"nginx Pending(StartingFailed): 'bad config'"}));
   pass(std::chrono::seconds(10));
-  EXPECT_EQ(podman_.taken_calls(), Lines{});
+  EXPECT_EQ(podman.taken_calls(), Lines{});
 }
 
 TEST_F(AgentShellTest, WhatAFailedCreationLeftIsRemovedByItsInstance) {
   const auto spec = spec_of("nginx", "podman");
   arrive({spec});
-  ScriptedRuntime::answer(podman_.creates, tl::unexpected(CreateError{"half made", true, true}));
+  ScriptedRuntime::answer(podman.creates, tl::unexpected(CreateError{"half made", true, true}));
   run();
-  podman_.taken_calls();
+  podman.taken_calls();
   receive(UpdateWorkload{{}, {{spec->instance(), {}}}});
-  EXPECT_EQ(podman_.taken_calls(), (Lines{"remove nginx"}));
+  EXPECT_EQ(podman.taken_calls(), (Lines{"remove nginx"}));
 }
 
+// [utest->swdd~functions-required-by-runtime-connector~1]
 TEST_F(AgentShellTest, DeletesThroughTheRuntimeAndEndsTheWatch) {
   const auto spec = spec_of("nginx", "podman");
   arrive({spec});
-  ScriptedRuntime::answer(podman_.creates, ContainerId{"c1"});
+  ScriptedRuntime::answer(podman.creates, ContainerId{"c1"});
   run();
-  podman_.taken_calls();
+  podman.taken_calls();
   sent();
   receive(UpdateWorkload{{}, {{spec->instance(), {}}}});
-  EXPECT_EQ(podman_.taken_calls(), (Lines{"remove c1"}));
-  ScriptedRuntime::answer(podman_.removes, fail(Code::kUnavailable, "busy"));
+  EXPECT_EQ(podman.taken_calls(), (Lines{"remove c1"}));
+  ScriptedRuntime::answer(podman.removes, fail(Code::kUnavailable, "busy"));
   run();
   pass(workload::kFirstDeletePause);
-  EXPECT_EQ(podman_.taken_calls(), (Lines{"remove c1"}));
-  ScriptedRuntime::answer(podman_.removes, Status());
+  EXPECT_EQ(podman.taken_calls(), (Lines{"remove c1"}));
+  ScriptedRuntime::answer(podman.removes, Status());
   run();
-  EXPECT_EQ(podman_.taken_calls(), (Lines{"unwatch c1"}));
+  EXPECT_EQ(podman.taken_calls(), (Lines{"unwatch c1"}));
   EXPECT_EQ(sent(), (Lines{"nginx Stopping(RequestedAtRuntime)",
                            "nginx Stopping(DeleteFailed): 'busy'", "nginx Removed"}));
-  podman_.states(ExecutionState(Phase::kRunningOk));  // the last word of a watch that has ended
+  podman.states(ExecutionState(Phase::kRunningOk));  // the last word of a watch that has ended
   run();
   EXPECT_EQ(sent(), Lines{});
 }
@@ -265,38 +266,38 @@ TEST_F(AgentShellTest, AWorkloadForARuntimeThatIsNotEnabledFails) {
 TEST_F(AgentShellTest, OfTheLoadOnlyTheNewestSampleIsSent) {
   arrive({});
   sent();
-  for (const std::uint32_t usage : {1U, 2U, 3U}) shell_.load_sampled({usage, 0});
+  for (const std::uint32_t usage : {1U, 2U, 3U}) node.load_sampled({usage, 0});
   run();
   EXPECT_EQ(sent(), (Lines{"load 3"}));
-  shell_.load_sampled({4, 0});
+  node.load_sampled({4, 0});
   run();
   EXPECT_EQ(sent(), (Lines{"load 4"}));
 }
 
 TEST_F(AgentShellTest, StopsReadingWhenTooMuchWaits) {
   std::size_t accepted = 0;
-  while (accepted < 100'000 && shell_.received(UpdateWorkloadState{})) ++accepted;
+  while (accepted < 100'000 && node.received(UpdateWorkloadState{})) ++accepted;
   EXPECT_EQ(accepted, 1024U);
-  shell_.connected();  // that is no message and always gets through
+  node.connected();  // that is no message and always gets through
   run();
   EXPECT_EQ(sent(), (Lines{"hello of agent_A"}));
-  EXPECT_TRUE(shell_.received(UpdateWorkloadState{}));
+  EXPECT_TRUE(node.received(UpdateWorkloadState{}));
 }
 
 TEST_F(AgentShellTest, KeepsItsWorkloadsWhileTheServerIsAway) {
   arrive({spec_of("nginx", "podman")});
-  ScriptedRuntime::answer(podman_.creates, ContainerId{"c1"});
+  ScriptedRuntime::answer(podman.creates, ContainerId{"c1"});
   run();
   sent();
-  podman_.taken_calls();
-  shell_.disconnected();
-  podman_.states(ExecutionState(Phase::kRunningOk));
+  podman.taken_calls();
+  node.disconnected();
+  podman.states(ExecutionState(Phase::kRunningOk));
   run();
   EXPECT_EQ(sent(), Lines{});
-  EXPECT_EQ(podman_.taken_calls(), Lines{});
+  EXPECT_EQ(podman.taken_calls(), Lines{});
   arrive({spec_of("nginx", "podman")});
   EXPECT_EQ(sent(), (Lines{"nginx Running(Ok)"}));
-  EXPECT_EQ(podman_.taken_calls(), (Lines{"list agent_A"}));
+  EXPECT_EQ(podman.taken_calls(), (Lines{"list agent_A"}));
 }
 
 }  // namespace

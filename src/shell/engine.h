@@ -99,6 +99,8 @@ class Engine {
   virtual void signal(ContainerId container, int signal, std::function<void(Status)> sink) = 0;
   // Stops it if it runs, then takes it away; one that is gone already counts as removed.
   virtual void remove(ContainerId container, std::function<void(Status)> sink) = 0;
+  // All containers of that owner with their states, by id.
+  // [impl->swdd~agent-general-runtime-state-getter-interface~1]
   virtual void list(const Owner& owner,
                     std::function<void(Result<std::vector<Container>>)> sink) = 0;
 

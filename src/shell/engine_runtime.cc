@@ -151,7 +151,7 @@ void EngineRuntime::refresh() {
 }
 
 void EngineRuntime::ask(std::uint64_t listing, bool second_try) {
-  engine_.list(settings_.owner, [this, listing, second_try](auto containers) {
+  engine_.list(settings_.owner, [this, listing, second_try](const auto& containers) {
     if (listing_ != listing) return;
     if (containers || second_try)
       listed(containers);
@@ -166,6 +166,7 @@ void EngineRuntime::listed(const Result<std::vector<Container>>& containers) {
     for (const auto& container : *containers)
       states.emplace(container.id, execution_state_of(container.status));
   std::vector<workload::Token> tokens;
+  tokens.reserve(watches_.size());
   for (const auto& [token, watched] : watches_) tokens.push_back(token);
   // A sink may begin or end watches: the listing is under way until all are told, and each token is looked at anew.
   for (const auto token : tokens) {
@@ -195,6 +196,7 @@ void EngineRuntime::refresh_after(Duration pause) {
   });
 }
 
+// [impl->swdd~generic-state-checker-sends-workload-state~2]
 void EngineRuntime::tell(Watched& watched, const ExecutionState& state) {
   if (watched.last == state) return;
   watched.last = state;

@@ -23,6 +23,7 @@ namespace tiphys::shell {
 inline constexpr Duration kStatePollPeriod = std::chrono::seconds(1);
 inline constexpr Duration kStateVerifyPeriod = std::chrono::seconds(60);
 
+// [impl->swdd~agent-provides-generic-state-checker-implementation~1]
 class EngineRuntime final : public Runtime {
  public:
   // What the workload's runtime config means to this engine. A config that cannot be read will never succeed.

@@ -106,59 +106,60 @@ Container container_of(const std::string& id, const InstanceName& instance,
 class EngineRuntimeTest : public testing::Test {
  protected:
   void pass(Duration duration) {
-    world_.run_until(world_.now() + duration, [] {});
+    world.run_until(world.now() + duration, [] {});
   }
 
-  // Watches the container; what is told goes to told_ as "TOKEN STATE".
+  // Watches the container; what is told goes to told as "TOKEN STATE".
   void watch(Token token, const std::string& container) {
-    runtime_.watch(token, instance_, ContainerId{container}, [this, token](ExecutionState state) {
-      told_.push_back(std::to_string(token) + " " + to_string(state));
-      if (on_told_) on_told_(token);
-    });
+    runtime.watch(token, instance, ContainerId{container},
+                  [this, token](const ExecutionState& state) {
+                    told.push_back(std::to_string(token) + " " + to_string(state));
+                    if (on_told) on_told(token);
+                  });
   }
-  Lines taken() { return std::exchange(told_, {}); }
+  Lines taken() { return std::exchange(told, {}); }
 
   void change(const std::string& container, ContainerStatus status) {
-    engine_.changes(ContainerChanged{ContainerId{container}, std::move(status)});
+    engine.changes(ContainerChanged{ContainerId{container}, std::move(status)});
   }
   [[nodiscard]] Container listed(const std::string& id, ContainerStatus status) const {
-    return container_of(id, instance_, std::move(status));
+    return container_of(id, instance, std::move(status));
   }
 
   // The answers to a creation: "created ID", or "failed CAUSE" with what else is known.
   void create(std::optional<ContainerId> reuse = std::nullopt) {
-    runtime_.create(spec_, std::move(reuse), [this](CreateResult<ContainerId> created) {
-      if (created) return told_.push_back("created " + created->value);
+    runtime.create(nginx, std::move(reuse), [this](CreateResult<ContainerId> created) {
+      if (created) return told.push_back("created " + created->value);
       const CreateError& error = created.error();
-      told_.push_back("failed " + error.cause + (error.may_succeed_later ? "" : ", for ever") +
-                      (error.left_something ? ", left something" : ""));
+      told.push_back("failed " + error.cause + (error.may_succeed_later ? "" : ", for ever") +
+                     (error.left_something ? ", left something" : ""));
     });
   }
 
   void remove(std::optional<ContainerId> container) {
-    runtime_.remove(instance_, std::move(container), [this](const Status& status) {
-      told_.push_back(status ? "removed" : status.error().message);
+    runtime.remove(instance, std::move(container), [this](const Status& status) {
+      told.push_back(status ? "removed" : status.error().message);
     });
   }
 
-  sim::World world_{1, false};
-  sim::Process process_{world_};
-  ScriptedEngine engine_;
-  const Owner owner_{"ankaios", AgentName{"agent_A"}};
-  const WorkloadSpecPtr spec_ = spec_of("nginx");
-  const InstanceName instance_ = spec_->instance();
-  const Error unavailable_{Code::kUnavailable, "engine is away"};
-  EngineRuntime runtime_{{.name = "podman", .owner = owner_, .listing_failed = "Listing failed"},
-                         engine_,
-                         process_,
-                         [this](const WorkloadSpec& spec) { return read_config(spec); }};
-  std::optional<CreateError> config_error_;
-  Lines told_;
-  std::function<void(Token)> on_told_;
+  sim::World world{1, false};
+  sim::Process process{world};
+  ScriptedEngine engine;
+  const Owner owner{"ankaios", AgentName{"agent_A"}};
+  const WorkloadSpecPtr nginx = spec_of("nginx");
+  const InstanceName instance = nginx->instance();
+  const Error unavailable{Code::kUnavailable, "engine is away"};
+  EngineRuntime runtime{{.name = "podman", .owner = owner, .listing_failed = "Listing failed"},
+                        engine,
+                        process,
+                        [this](const WorkloadSpec& spec) { return read_config(spec); }};
+  std::optional<CreateError> config_error;
+  Lines told;
+  std::function<void(Token)> on_told;
 
  private:
   CreateResult<ContainerSpec> read_config(const WorkloadSpec& spec) {
-    if (config_error_) return tl::unexpected(*config_error_);
+    if (config_error) return tl::unexpected(*config_error);
     ContainerSpec container;
     container.image = spec.workload().runtime_config;
     container.labels = {{"of the user", "kept"}, {"name", "not for the user to set"}};
@@ -170,94 +171,94 @@ class EngineRuntimeTest : public testing::Test {
 
 TEST_F(EngineRuntimeTest, CreatesAContainerThatIsFoundAgainByItsLabels) {
   create();
-  EXPECT_EQ(engine_.taken_calls(), (Lines{"create and start " + to_string(instance_)}));
-  EXPECT_EQ(engine_.owners, (std::vector<Owner>{owner_}));
-  EXPECT_EQ(engine_.specs.front().image, "image: nginx");
-  EXPECT_EQ(engine_.specs.front().labels,
+  EXPECT_EQ(engine.taken_calls(), (Lines{"create and start " + to_string(instance)}));
+  EXPECT_EQ(engine.owners, (std::vector<Owner>{owner}));
+  EXPECT_EQ(engine.specs.front().image, "image: nginx");
+  EXPECT_EQ(engine.specs.front().labels,
             (std::map<std::string, std::string>{
-                {"name", to_string(instance_)}, {"agent", "agent_A"}, {"of the user", "kept"}}));
+                {"name", to_string(instance)}, {"agent", "agent_A"}, {"of the user", "kept"}}));
   EXPECT_EQ(taken(), Lines{});
-  engine_.answer(engine_.creates, ContainerId{"c1"});
+  engine.answer(engine.creates, ContainerId{"c1"});
   EXPECT_EQ(taken(), (Lines{"created c1"}));
-  EXPECT_EQ(engine_.taken_calls(), Lines{});
+  EXPECT_EQ(engine.taken_calls(), Lines{});
 }
 
 TEST_F(EngineRuntimeTest, AConfigThatCannotBeReadReachesNoEngine) {
-  config_error_ = CreateError{"no image", false};
+  config_error = CreateError{"no image", false};
   create();
-  EXPECT_EQ(engine_.taken_calls(), Lines{});
+  EXPECT_EQ(engine.taken_calls(), Lines{});
   EXPECT_EQ(taken(), (Lines{"failed no image, for ever"}));
 }
 
 TEST_F(EngineRuntimeTest, StartsAnEndedContainerAgain) {
   create(ContainerId{"c1"});
-  EXPECT_EQ(engine_.taken_calls(), (Lines{"start c1"}));
-  engine_.answer(engine_.starts, Status());
+  EXPECT_EQ(engine.taken_calls(), (Lines{"start c1"}));
+  engine.answer(engine.starts, Status());
   EXPECT_EQ(taken(), (Lines{"created c1"}));
 }
 
 TEST_F(EngineRuntimeTest, AFailedCreationTakesAwayWhatItLeftBehindBeforeItIsTold) {
   create();
-  engine_.answer(engine_.creates, fail(unavailable_));
-  engine_.taken_calls();
+  engine.answer(engine.creates, fail(unavailable));
+  engine.taken_calls();
   EXPECT_EQ(taken(), Lines{});
-  engine_.answer_list(Containers{listed("half-made", running()), listed("copy", exited(1)),
-                                 container_of("other", spec_of("other")->instance(), running()),
-                                 Container{ContainerId{"nameless"}, "x", {}, running()}});
-  EXPECT_EQ(engine_.taken_calls(), (Lines{"remove half-made", "remove copy"}));
-  engine_.answer(engine_.removes, Status());
+  engine.answer_list(Containers{listed("half-made", running()), listed("copy", exited(1)),
+                                container_of("other", spec_of("other")->instance(), running()),
+                                Container{ContainerId{"nameless"}, "x", {}, running()}});
+  EXPECT_EQ(engine.taken_calls(), (Lines{"remove half-made", "remove copy"}));
+  engine.answer(engine.removes, Status());
   EXPECT_EQ(taken(), Lines{});
-  engine_.answer(engine_.removes, Status());
+  engine.answer(engine.removes, Status());
   EXPECT_EQ(taken(), (Lines{"failed engine is away"}));
 }
 
 TEST_F(EngineRuntimeTest, AFailedStartTakesTheContainerAway) {
   create(ContainerId{"c1"});
-  engine_.answer(engine_.starts, fail(unavailable_));
-  engine_.answer_list(Containers{listed("c1", exited(0))});
-  engine_.answer(engine_.removes, Status());
-  EXPECT_EQ(engine_.taken_calls(), (Lines{"start c1", "list", "remove c1"}));
+  engine.answer(engine.starts, fail(unavailable));
+  engine.answer_list(Containers{listed("c1", exited(0))});
+  engine.answer(engine.removes, Status());
+  EXPECT_EQ(engine.taken_calls(), (Lines{"start c1", "list", "remove c1"}));
   EXPECT_EQ(taken(), (Lines{"failed engine is away"}));
 }
 
 TEST_F(EngineRuntimeTest, AFailedCreationSaysWhenSomethingMayBeLeft) {
   const auto create_in_vain = [this] {
     create();
-    engine_.answer(engine_.creates, fail(unavailable_));
+    engine.answer(engine.creates, fail(unavailable));
   };
   create_in_vain();
-  engine_.answer_list(Containers{});
+  engine.answer_list(Containers{});
   EXPECT_EQ(taken(), (Lines{"failed engine is away"}));
   create_in_vain();
-  engine_.answer_list(fail(Code::kUnavailable, "still away"));
+  engine.answer_list(fail(Code::kUnavailable, "still away"));
   EXPECT_EQ(taken(), (Lines{"failed engine is away, left something"}));
   create_in_vain();
-  engine_.answer_list(Containers{listed("c1", running()), listed("c2", running())});
-  engine_.answer(engine_.removes, fail(unavailable_));
-  engine_.answer(engine_.removes, Status());
+  engine.answer_list(Containers{listed("c1", running()), listed("c2", running())});
+  engine.answer(engine.removes, fail(unavailable));
+  engine.answer(engine.removes, Status());
   EXPECT_EQ(taken(), (Lines{"failed engine is away, left something"}));
 }
 
 TEST_F(EngineRuntimeTest, AnAnswerThatComesTwiceIsActedUponOnce) {
   create();
-  const auto created = engine_.creates.front();
-  engine_.answer(engine_.creates, fail(unavailable_));
-  created(fail(unavailable_));
-  EXPECT_EQ(engine_.lists.size(), 1U);
-  const auto listed_again = engine_.lists.front();
-  engine_.answer_list(Containers{listed("c1", running()), listed("c2", running())});
+  const auto created = engine.creates.front();
+  engine.answer(engine.creates, fail(unavailable));
+  created(fail(unavailable));
+  EXPECT_EQ(engine.lists.size(), 1U);
+  const auto listed_again = engine.lists.front();
+  engine.answer_list(Containers{listed("c1", running()), listed("c2", running())});
   listed_again(Containers{listed("c1", running())});
-  EXPECT_EQ(engine_.removes.size(), 2U);
-  const auto removed = engine_.removes.front();
-  engine_.answer(engine_.removes, Status());
+  EXPECT_EQ(engine.removes.size(), 2U);
+  const auto removed = engine.removes.front();
+  engine.answer(engine.removes, Status());
   removed(Status());
   EXPECT_EQ(taken(), Lines{});
-  engine_.answer(engine_.removes, Status());
+  engine.answer(engine.removes, Status());
   EXPECT_EQ(taken(), (Lines{"failed engine is away"}));
 
   create(ContainerId{"c1"});
-  const auto started = engine_.starts.front();
-  engine_.answer(engine_.starts, Status());
+  const auto started = engine.starts.front();
+  engine.answer(engine.starts, Status());
   started(Status());
   EXPECT_EQ(taken(), (Lines{"created c1"}));
 }
@@ -265,27 +266,27 @@ TEST_F(EngineRuntimeTest, AnAnswerThatComesTwiceIsActedUponOnce) {
 TEST_F(EngineRuntimeTest, RemovesAContainer) {
   remove(ContainerId{"c1"});
   remove(ContainerId{"c2"});
-  EXPECT_EQ(engine_.taken_calls(), (Lines{"remove c1", "remove c2"}));
-  engine_.answer(engine_.removes, Status());
-  engine_.answer(engine_.removes, fail(unavailable_));
+  EXPECT_EQ(engine.taken_calls(), (Lines{"remove c1", "remove c2"}));
+  engine.answer(engine.removes, Status());
+  engine.answer(engine.removes, fail(unavailable));
   EXPECT_EQ(taken(), (Lines{"removed", "engine is away"}));
 }
 
 TEST_F(EngineRuntimeTest, RemovesWhateverThereIsOfAnInstance) {
   remove(std::nullopt);
-  engine_.answer_list(Containers{listed("c1", running()), listed("c2", exited(0)),
-                                 container_of("other", spec_of("other")->instance(), running())});
-  EXPECT_EQ(engine_.taken_calls(), (Lines{"list", "remove c1", "remove c2"}));
-  engine_.answer(engine_.removes, Status());
+  engine.answer_list(Containers{listed("c1", running()), listed("c2", exited(0)),
+                                container_of("other", spec_of("other")->instance(), running())});
+  EXPECT_EQ(engine.taken_calls(), (Lines{"list", "remove c1", "remove c2"}));
+  engine.answer(engine.removes, Status());
   EXPECT_EQ(taken(), Lines{});
-  engine_.answer(engine_.removes, Status());
+  engine.answer(engine.removes, Status());
   EXPECT_EQ(taken(), (Lines{"removed"}));
 
   remove(std::nullopt);
-  engine_.answer_list(Containers{});
+  engine.answer_list(Containers{});
   EXPECT_EQ(taken(), (Lines{"removed"}));
   remove(std::nullopt);
-  engine_.answer_list(fail(unavailable_));
+  engine.answer_list(fail(unavailable));
   EXPECT_EQ(taken(), (Lines{"engine is away"}));
 }
 
@@ -293,37 +294,38 @@ TEST_F(EngineRuntimeTest, RemovesWhateverThereIsOfAnInstance) {
 
 TEST_F(EngineRuntimeTest, ListsTheInstancesThatTheLabelsName) {
   std::optional<Result<std::vector<agent::FoundWorkload>>> found;
-  runtime_.list(AgentName{"agent_B"}, [&](auto answer) { found = std::move(answer); });
-  EXPECT_EQ(engine_.owners, (std::vector<Owner>{{"ankaios", AgentName{"agent_B"}}}));
+  runtime.list(AgentName{"agent_B"}, [&](auto answer) { found = std::move(answer); });
+  EXPECT_EQ(engine.owners, (std::vector<Owner>{{"ankaios", AgentName{"agent_B"}}}));
   const InstanceName other = spec_of("other")->instance();
-  engine_.answer_list(Containers{listed("c1", running()),
-                                 Container{ContainerId{"c2"}, to_string(instance_), {}, running()},
-                                 Container{ContainerId{"c3"}, "x", {{"name", "no.instance"}}, {}},
-                                 container_of("c4", other, exited(3))});
+  engine.answer_list(Containers{listed("c1", running()),
+                                Container{ContainerId{"c2"}, to_string(instance), {}, running()},
+                                Container{ContainerId{"c3"}, "x", {{"name", "no.instance"}}, {}},
+                                container_of("c4", other, exited(3))});
   ASSERT_TRUE(found && *found);
   EXPECT_EQ(**found,
             (std::vector<agent::FoundWorkload>{
-                {"podman", instance_, ExecutionState(Phase::kRunningOk), ContainerId{"c1"}},
+                {"podman", instance, ExecutionState(Phase::kRunningOk), ContainerId{"c1"}},
                 {"podman", other, ExecutionState(Phase::kFailedExecFailed, "Exit code: '3'"),
                  ContainerId{"c4"}}}));
 }
 
 TEST_F(EngineRuntimeTest, AFailedListingIsToldAsItIs) {
   std::optional<Result<std::vector<agent::FoundWorkload>>> found;
-  runtime_.list(owner_.agent, [&](auto answer) { found = std::move(answer); });
-  engine_.answer_list(fail(unavailable_));
+  runtime.list(owner.agent, [&](auto answer) { found = std::move(answer); });
+  engine.answer_list(fail(unavailable));
   ASSERT_TRUE(found.has_value());
   ASSERT_FALSE(found->has_value());
-  EXPECT_EQ(found->error(), unavailable_);
+  EXPECT_EQ(found->error(), unavailable);
 }
 
 // -- Watching --------------------------------------------------------------------------------------------------------
 
+// [utest->swdd~generic-state-checker-sends-workload-state~2]
 TEST_F(EngineRuntimeTest, AWatchIsToldTheStateAtOnceAndThenEveryChange) {
   watch(1, "c1");
-  EXPECT_EQ(engine_.taken_calls(), (Lines{"watch", "list"})) << "nothing falls between the two";
-  EXPECT_EQ(engine_.owners, (std::vector<Owner>{owner_, owner_}));
-  engine_.answer_list(Containers{listed("c0", exited(9)), listed("c1", running())});
+  EXPECT_EQ(engine.taken_calls(), (Lines{"watch", "list"})) << "nothing falls between the two";
+  EXPECT_EQ(engine.owners, (std::vector<Owner>{owner, owner}));
+  engine.answer_list(Containers{listed("c0", exited(9)), listed("c1", running())});
   EXPECT_EQ(taken(), (Lines{"1 Running(Ok)"}));
   change("c1", running());
   change("c0", exited(9));
@@ -336,63 +338,64 @@ TEST_F(EngineRuntimeTest, AWatchIsToldTheStateAtOnceAndThenEveryChange) {
 
 TEST_F(EngineRuntimeTest, AContainerThatIsNotListedIsLost) {
   watch(1, "c1");
-  engine_.answer_list(Containers{listed("c2", running())});
+  engine.answer_list(Containers{listed("c2", running())});
   EXPECT_EQ(taken(), (Lines{"1 Failed(Lost)"}));
 }
 
 TEST_F(EngineRuntimeTest, EveryWatchIsToldOfItsOwnContainer) {
   watch(1, "c1");
-  engine_.answer_list(Containers{listed("c1", running())});
+  engine.answer_list(Containers{listed("c1", running())});
   watch(2, "c2");
   watch(3, "c1");
-  engine_.answer_list(Containers{listed("c1", running()), listed("c2", exited(0))});
+  engine.answer_list(Containers{listed("c1", running()), listed("c2", exited(0))});
   // The third watch began while that listing was under way and has one of its own.
-  engine_.answer_list(Containers{listed("c1", running()), listed("c2", exited(0))});
+  engine.answer_list(Containers{listed("c1", running()), listed("c2", exited(0))});
   EXPECT_EQ(taken(), (Lines{"1 Running(Ok)", "2 Succeeded(Ok)", "3 Running(Ok)"}));
-  EXPECT_EQ(engine_.taken_calls(), (Lines{"watch", "list", "list", "list"}));
+  EXPECT_EQ(engine.taken_calls(), (Lines{"watch", "list", "list", "list"}));
 }
 
 TEST_F(EngineRuntimeTest, VerifiesEveryMinuteWhileChangesAreTold) {
   watch(1, "c1");
-  engine_.answer_list(Containers{listed("c1", running())});
-  engine_.taken_calls();
+  engine.answer_list(Containers{listed("c1", running())});
+  engine.taken_calls();
   pass(kStateVerifyPeriod - milliseconds(1));
-  EXPECT_EQ(engine_.taken_calls(), Lines{});
+  EXPECT_EQ(engine.taken_calls(), Lines{});
   pass(milliseconds(1));
-  EXPECT_EQ(engine_.taken_calls(), (Lines{"list"}));
+  EXPECT_EQ(engine.taken_calls(), (Lines{"list"}));
   taken();
-  engine_.answer_list(Containers{listed("c1", exited(0))});
+  engine.answer_list(Containers{listed("c1", exited(0))});
   EXPECT_EQ(taken(), (Lines{"1 Succeeded(Ok)"})) << "a change that the engine did not tell";
 }
 
+// [utest->swdd~agent-provides-generic-state-checker-implementation~1]
 TEST_F(EngineRuntimeTest, PollsEverySecondOnceChangesAreLostUntilTheyAreTold) {
   watch(1, "c1");
-  engine_.answer_list(Containers{listed("c1", running())});
-  engine_.taken_calls();
+  engine.answer_list(Containers{listed("c1", running())});
+  engine.taken_calls();
   for (int i = 0; i < 3; ++i) {
-    engine_.changes(ChangesLost{});
-    EXPECT_EQ(engine_.taken_calls(), Lines{});
+    engine.changes(ChangesLost{});
+    EXPECT_EQ(engine.taken_calls(), Lines{});
     pass(kStatePollPeriod - milliseconds(1));
-    EXPECT_EQ(engine_.taken_calls(), Lines{});
+    EXPECT_EQ(engine.taken_calls(), Lines{});
     pass(milliseconds(1));
-    EXPECT_EQ(engine_.taken_calls(), (Lines{"watch", "list"}));
-    engine_.answer_list(Containers{listed("c1", exited(i))});
+    EXPECT_EQ(engine.taken_calls(), (Lines{"watch", "list"}));
+    engine.answer_list(Containers{listed("c1", exited(i))});
   }
   EXPECT_EQ(taken(),
             (Lines{"1 Running(Ok)", "1 Succeeded(Ok)", "1 Failed(ExecFailed): 'Exit code: '1''",
                    "1 Failed(ExecFailed): 'Exit code: '2''"}));
   pass(kStateVerifyPeriod - milliseconds(1));
-  EXPECT_EQ(engine_.taken_calls(), Lines{});
+  EXPECT_EQ(engine.taken_calls(), Lines{});
 }
 
 TEST_F(EngineRuntimeTest, AnEngineThatLosesItsChangesAtOnceIsAskedOnceASecond) {
   watch(1, "c1");
   for (int second = 0; second < 10; ++second) {
-    for (int call = 0; call < 5 && !engine_.lists.empty(); ++call) {
-      engine_.changes(ChangesLost{});
-      engine_.answer_list(Containers{listed("c1", running())});
+    for (int call = 0; call < 5 && !engine.lists.empty(); ++call) {
+      engine.changes(ChangesLost{});
+      engine.answer_list(Containers{listed("c1", running())});
     }
-    EXPECT_EQ(engine_.taken_calls(), (Lines{"watch", "list"}));
+    EXPECT_EQ(engine.taken_calls(), (Lines{"watch", "list"}));
     pass(kStatePollPeriod);
   }
 }
@@ -402,92 +405,92 @@ TEST_F(EngineRuntimeTest, AListingThatIsOlderThanAChangeDoesNotOverrideIt) {
   watch(2, "c2");
   change("c1", exited(0));
   EXPECT_EQ(taken(), (Lines{"1 Succeeded(Ok)"}));
-  engine_.answer_list(Containers{listed("c1", running()), listed("c2", running())});
+  engine.answer_list(Containers{listed("c1", running()), listed("c2", running())});
   EXPECT_EQ(taken(), Lines{});
-  engine_.answer_list(Containers{listed("c1", exited(0)), listed("c2", running())});
+  engine.answer_list(Containers{listed("c1", exited(0)), listed("c2", running())});
   EXPECT_EQ(taken(), (Lines{"2 Running(Ok)"}));
   pass(kStateVerifyPeriod);
-  engine_.answer_list(Containers{listed("c1", exited(5)), listed("c2", running())});
+  engine.answer_list(Containers{listed("c1", exited(5)), listed("c2", running())});
   EXPECT_EQ(taken(), (Lines{"1 Failed(ExecFailed): 'Exit code: '5''"})) << "a later one does";
 }
 
 TEST_F(EngineRuntimeTest, AListingThatIsOlderThanAWatchDoesNotSpeakToIt) {
   watch(1, "c1");
   // The container ended, was started again and is watched anew, all while the listing is under way.
-  runtime_.unwatch(1);
+  runtime.unwatch(1);
   watch(2, "c1");
   watch(3, "c3");
-  engine_.answer_list(Containers{listed("c1", exited(0))});
+  engine.answer_list(Containers{listed("c1", exited(0))});
   EXPECT_EQ(taken(), Lines{});
-  engine_.answer_list(Containers{listed("c1", running()), listed("c3", running())});
+  engine.answer_list(Containers{listed("c1", running()), listed("c3", running())});
   EXPECT_EQ(taken(), (Lines{"2 Running(Ok)", "3 Running(Ok)"}));
 }
 
 TEST_F(EngineRuntimeTest, AnAnswerToAnOlderListingIsStale) {
   watch(1, "c1");
-  const auto doubled = engine_.lists.front();
-  engine_.answer_list(Containers{listed("c1", running())});
+  const auto doubled = engine.lists.front();
+  engine.answer_list(Containers{listed("c1", running())});
   doubled(Containers{});
   watch(2, "c2");
   doubled(Containers{});
   EXPECT_EQ(taken(), (Lines{"1 Running(Ok)"}));
-  engine_.answer_list(Containers{listed("c1", running()), listed("c2", running())});
+  engine.answer_list(Containers{listed("c1", running()), listed("c2", running())});
   EXPECT_EQ(taken(), (Lines{"2 Running(Ok)"}));
 }
 
 TEST_F(EngineRuntimeTest, AFailedListingIsTriedOnceMore) {
   watch(1, "c1");
-  engine_.answer_list(fail(unavailable_));
-  EXPECT_EQ(engine_.taken_calls(), (Lines{"watch", "list", "list"}));
+  engine.answer_list(fail(unavailable));
+  EXPECT_EQ(engine.taken_calls(), (Lines{"watch", "list", "list"}));
   EXPECT_EQ(taken(), Lines{});
-  engine_.answer_list(Containers{listed("c1", running())});
+  engine.answer_list(Containers{listed("c1", running())});
   EXPECT_EQ(taken(), (Lines{"1 Running(Ok)"}));
 }
 
 TEST_F(EngineRuntimeTest, AListingThatFailsTwiceMakesStatesUnknownUntilTheNextSecond) {
   watch(1, "c1");
-  engine_.answer_list(fail(unavailable_));
-  engine_.answer_list(fail(unavailable_));
+  engine.answer_list(fail(unavailable));
+  engine.answer_list(fail(unavailable));
   EXPECT_EQ(taken(), (Lines{"1 Failed(Unknown): 'Listing failed'"}));
-  EXPECT_EQ(engine_.taken_calls(), (Lines{"watch", "list", "list"}));
+  EXPECT_EQ(engine.taken_calls(), (Lines{"watch", "list", "list"}));
   pass(kStatePollPeriod);
-  EXPECT_EQ(engine_.taken_calls(), (Lines{"list"}));
-  engine_.answer_list(Containers{listed("c1", running())});
+  EXPECT_EQ(engine.taken_calls(), (Lines{"list"}));
+  engine.answer_list(Containers{listed("c1", running())});
   EXPECT_EQ(taken(), (Lines{"1 Running(Ok)"}));
 }
 
 TEST_F(EngineRuntimeTest, AChangeIsBetterThanAFailedListing) {
   watch(1, "c1");
   change("c1", running());
-  engine_.answer_list(fail(unavailable_));
-  engine_.answer_list(fail(unavailable_));
+  engine.answer_list(fail(unavailable));
+  engine.answer_list(fail(unavailable));
   EXPECT_EQ(taken(), (Lines{"1 Running(Ok)"}));
 }
 
 TEST_F(EngineRuntimeTest, NothingIsToldAfterUnwatch) {
   watch(1, "c1");
-  runtime_.unwatch(1);
-  engine_.answer_list(Containers{listed("c1", running())});
+  runtime.unwatch(1);
+  engine.answer_list(Containers{listed("c1", running())});
   change("c1", exited(0));
-  runtime_.unwatch(1);  // a second time does no harm
+  runtime.unwatch(1);  // a second time does no harm
   EXPECT_EQ(taken(), Lines{});
-  engine_.taken_calls();
+  engine.taken_calls();
   pass(2 * kStateVerifyPeriod);
-  EXPECT_EQ(engine_.taken_calls(), Lines{}) << "an engine without watches is left alone";
+  EXPECT_EQ(engine.taken_calls(), Lines{}) << "an engine without watches is left alone";
   watch(2, "c1");
-  EXPECT_EQ(engine_.taken_calls(), (Lines{"list"}));
+  EXPECT_EQ(engine.taken_calls(), (Lines{"list"}));
 }
 
 TEST_F(EngineRuntimeTest, ASinkMayEndWatches) {
   watch(1, "c1");
   watch(2, "c1");
   watch(3, "c1");
-  engine_.answer_list(Containers{listed("c1", running())});
-  engine_.answer_list(Containers{listed("c1", running())});
+  engine.answer_list(Containers{listed("c1", running())});
+  engine.answer_list(Containers{listed("c1", running())});
   taken();
-  on_told_ = [this](Token token) {
-    runtime_.unwatch(token);
-    runtime_.unwatch(2);
+  on_told = [this](Token token) {
+    runtime.unwatch(token);
+    runtime.unwatch(2);
   };
   change("c1", exited(0));
   EXPECT_EQ(taken(), (Lines{"1 Succeeded(Ok)", "3 Succeeded(Ok)"}));
@@ -498,20 +501,20 @@ TEST_F(EngineRuntimeTest, ASinkMayEndWatches) {
 TEST_F(EngineRuntimeTest, AWatchThatBeginsInASinkDoesNotMakeAnOldListingLookNew) {
   watch(1, "c1");
   watch(2, "c2");
-  engine_.answer_list(Containers{listed("c1", running()), listed("c2", running())});
-  engine_.answer_list(Containers{listed("c1", running()), listed("c2", running())});
+  engine.answer_list(Containers{listed("c1", running()), listed("c2", running())});
+  engine.answer_list(Containers{listed("c1", running()), listed("c2", running())});
   pass(kStateVerifyPeriod);
   change("c2", exited(0));
   taken();
-  engine_.taken_calls();
-  on_told_ = [this](Token token) {
-    runtime_.unwatch(token);
+  engine.taken_calls();
+  on_told = [this](Token token) {
+    runtime.unwatch(token);
     if (token == 1) watch(3, "c3");
   };
-  engine_.answer_list(Containers{listed("c1", exited(0)), listed("c2", running())});
+  engine.answer_list(Containers{listed("c1", exited(0)), listed("c2", running())});
   EXPECT_EQ(taken(), (Lines{"1 Succeeded(Ok)"}));
-  EXPECT_EQ(engine_.taken_calls(), (Lines{"list"}));
-  engine_.answer_list(Containers{listed("c3", running())});
+  EXPECT_EQ(engine.taken_calls(), (Lines{"list"}));
+  engine.answer_list(Containers{listed("c3", running())});
   EXPECT_EQ(taken(), (Lines{"2 Failed(Lost)", "3 Running(Ok)"}));
 }
 

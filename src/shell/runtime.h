@@ -37,6 +37,7 @@ class Runtime {
   virtual void remove(const InstanceName& instance, std::optional<workload::ContainerId> container,
                       std::function<void(Status)> sink) = 0;
   // Tells the state at once and then whenever it differs, until unwatch() with the same token.
+  // [impl->swdd~agent-general-state-checker-interface~1]
   virtual void watch(workload::Token token, const InstanceName& instance,
                      workload::ContainerId container, std::function<void(ExecutionState)> sink) = 0;
   virtual void unwatch(workload::Token token) = 0;

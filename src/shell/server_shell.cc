@@ -43,13 +43,13 @@ ServerShell::ServerShell(Strand& strand, Clock& clock, Timers& timers, Trace& tr
 void ServerShell::perform(server::Effect effect) {
   if (ended_) return;
   match(
-      std::move(effect), [&](server::Send e) { link_.send(e.connection, e.message); },
-      [&](server::Close e) { link_.close(e.connection); }, [&](server::Load e) { load(e); },
+      std::move(effect), [&](const server::Send& e) { link_.send(e.connection, e.message); },
+      [&](server::Close e) { link_.close(e.connection); }, [&](const server::Load& e) { load(e); },
       [&](server::Commit e) { commit(std::move(e)); },
       [&](server::ArmTimer e) {
         timers_.after(e.after, [this, token = e.token] { actor_.tell(server::TimerFired{token}); });
       },
-      [&](server::Warn e) { log_.warn(e.text); },
+      [&](const server::Warn& e) { log_.warn(e.text); },
       [&](server::Fatal e) {
         ended_ = true;
         on_fatal_(std::move(e.text));

@@ -47,6 +47,7 @@ TEST(CoreThread, KeepsTheOrderOfEveryThreadThatPosts) {
   std::vector<std::vector<int>> told(kThreads);
   int all = 0;  // no lock: the tasks run one at a time
   std::vector<std::thread> posters;
+  posters.reserve(kThreads);
   for (int thread = 0; thread < kThreads; ++thread)
     posters.emplace_back([&, thread] {
       for (int i = 0; i < kPosts; ++i)

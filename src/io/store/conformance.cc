@@ -153,6 +153,7 @@ Changes changes_of(const WatchEvent& event) {
 
 std::vector<Changes> changes_of(const std::vector<WatchEvent>& events) {
   std::vector<Changes> changes;
+  changes.reserve(events.size());
   for (const auto& event : events) changes.push_back(changes_of(event));
   return changes;
 }
@@ -285,6 +286,7 @@ TEST_P(StoreConformance, EveryKindOfTreeComesBackAsItWas) {
 TEST_P(StoreConformance, TenThousandKeysFitIntoOneCommit) {
   constexpr std::size_t kCount = 10'000;
   std::vector<StoreWrite> writes;
+  writes.reserve(kCount);
   for (std::size_t i = 0; i < kCount; ++i)
     writes.push_back(put_of("workloads/" + std::to_string(kCount + i), Tree(i)));
   const auto events = watch("workloads/", 0);
@@ -598,6 +600,7 @@ TEST_P(StoreConformance, AWatchSeesOnlyWhatIsBelowItsPrefix) {
 
 TEST_P(StoreConformance, AWatchFromAnOldRevisionCatchesUpAndGoesOn) {
   std::vector<Changes> all;
+  all.reserve(6);
   for (std::uint64_t i = 0; i < 5; ++i) all.push_back({put("a", Tree(i)), {put_of("a", Tree(i))}});
   const auto from_the_start = watch("", 0);
   const auto from_the_middle = watch("", all[2].revision);

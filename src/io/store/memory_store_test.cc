@@ -61,20 +61,20 @@ class MemoryStoreTest : public testing::Test {
   using Changes = shell::Changes;
 
   void settle() {
-    world_.run_until(world_.now(), [] {});
+    world.run_until(world.now(), [] {});
   }
 
   shell::Revision put(const std::string& key, Tree value) {
     shell::Revision revision = 0;
-    store_.commit({.conditions = {}, .writes = {{key, std::move(value)}}, .fence = {}},
-                  [&](Result<shell::Revision> answer) { revision = answer.value_or(0); });
+    store.commit({.conditions = {}, .writes = {{key, std::move(value)}}, .fence = {}},
+                 [&](const Result<shell::Revision>& answer) { revision = answer.value_or(0); });
     settle();
     return revision;
   }
 
   Tree value_of(const std::string& key) {
     Tree value;
-    store_.get(key, [&](Result<shell::Record> record) { value = record->value; });
+    store.get(key, [&](Result<shell::Record> record) { value = record->value; });
     settle();
     return value;
   }
@@ -82,16 +82,16 @@ class MemoryStoreTest : public testing::Test {
   // What a watch is told at once.
   std::vector<shell::WatchEvent> told_after(shell::Revision after) {
     std::vector<shell::WatchEvent> events;
-    const auto id = store_.watch(
+    const auto id = store.watch(
         "", after, [&](shell::WatchEvent event) { events.push_back(std::move(event)); });
     settle();
-    store_.unwatch(id);
+    store.unwatch(id);
     return events;
   }
 
-  sim::World world_{1, false};
-  sim::Process process_{world_};
-  MemoryStore store_{process_, process_, process_, 4};
+  sim::World world{1, false};
+  sim::Process process{world};
+  MemoryStore store{process, process, process, 4};
 };
 
 TEST_F(MemoryStoreTest, KeepsTheValueItIsGiven) {
@@ -115,10 +115,10 @@ TEST_F(MemoryStoreTest, HoldsTheNewestWritesInItsHistory) {
 
 TEST_F(MemoryStoreTest, ForgetsWholeCommits) {
   put("a", 1U);
-  store_.commit({.conditions = {},
-                 .writes = {{"a", Tree(2U)}, {"b", Tree(2U)}, {"c", Tree(2U)}},
-                 .fence = {}},
-                [](const Result<shell::Revision>&) {});
+  store.commit({.conditions = {},
+                .writes = {{"a", Tree(2U)}, {"b", Tree(2U)}, {"c", Tree(2U)}},
+                .fence = {}},
+               [](const Result<shell::Revision>&) {});
   EXPECT_EQ(told_after(0).size(), 2U);
   put("a", 3U);
   put("a", 4U);
@@ -128,20 +128,20 @@ TEST_F(MemoryStoreTest, ForgetsWholeCommits) {
 
 TEST_F(MemoryStoreTest, TellsAWatchOfMoreNewCommitsThanItsHistoryHolds) {
   std::size_t told = 0;
-  store_.watch("", 0, [&](const shell::WatchEvent& event) {
+  store.watch("", 0, [&](const shell::WatchEvent& event) {
     EXPECT_TRUE(std::holds_alternative<Changes>(event));
     ++told;
   });
   for (std::uint64_t i = 0; i < 20; ++i)
-    store_.commit({.conditions = {}, .writes = {{"a", Tree(i)}}, .fence = {}},
-                  [](const Result<shell::Revision>&) {});
+    store.commit({.conditions = {}, .writes = {{"a", Tree(i)}}, .fence = {}},
+                 [](const Result<shell::Revision>&) {});
   settle();
   EXPECT_EQ(told, 20U);
 }
 
 TEST_F(MemoryStoreTest, TellsAWatchFromALaterRevisionNothingBeforeIt) {
   std::vector<shell::WatchEvent> events;
-  store_.watch("", 2, [&](shell::WatchEvent event) { events.push_back(std::move(event)); });
+  store.watch("", 2, [&](shell::WatchEvent event) { events.push_back(std::move(event)); });
   for (std::uint64_t i = 1; i <= 3; ++i) put("a", i);
   EXPECT_EQ(events, (std::vector<shell::WatchEvent>{Changes{3, {{"a", Tree(3U)}}}}));
 }
@@ -155,23 +155,23 @@ class LateTimers final : public shell::Timers {
 
 TEST_F(MemoryStoreTest, ALeaseEndsInTimeEvenWhenItsTimerIsLate) {
   LateTimers timers;
-  MemoryStore store(process_, process_, timers);
+  MemoryStore late(process, process, timers);
   shell::LeaseId lease = 0;
-  store.grant_lease(std::chrono::seconds(1), [&](Result<shell::LeaseId> id) { lease = *id; });
+  late.grant_lease(std::chrono::seconds(1), [&](Result<shell::LeaseId> id) { lease = *id; });
   settle();
   const auto commit = [&] {
     bool accepted = false;
-    store.commit(
+    late.commit(
         {.conditions = {}, .writes = {{"a", Tree("x")}}, .fence = lease, .bind_to_lease = true},
         [&](const Result<shell::Revision>& revision) { accepted = revision.has_value(); });
     settle();
     return accepted;
   };
   EXPECT_TRUE(commit());
-  world_.run_until(world_.now() + std::chrono::seconds(1), [] {});
+  world.run_until(world.now() + std::chrono::seconds(1), [] {});
   EXPECT_FALSE(commit());
   bool there = true;
-  store.get("a", [&](const Result<shell::Record>& record) { there = record.has_value(); });
+  late.get("a", [&](const Result<shell::Record>& record) { there = record.has_value(); });
   settle();
   EXPECT_FALSE(there);
   // The timer finds nothing to do any more, and is not set again.

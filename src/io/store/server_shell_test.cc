@@ -116,28 +116,28 @@ class ServerShellTest : public testing::Test {
   // One life of the server.
   struct Life {
     explicit Life(ServerShellTest& test)
-        : process(test.world_),
-          shell(process, process, process, test.world_, test.log_, test.unreliable_, test.link_,
-                [&test](std::string text) { test.fatal_.push_back(std::move(text)); }) {}
+        : process(test.world),
+          shell(process, process, process, test.world, test.log, test.unreliable, test.link,
+                [&test](std::string text) { test.fatal.push_back(std::move(text)); }) {}
 
     sim::Process process;
     shell::ServerShell shell;
   };
 
-  void SetUp() override { life_.emplace(*this); }
+  void SetUp() override { life.emplace(*this); }
 
   void run() {
-    world_.run_until(world_.now(), [] {});
+    world.run_until(world.now(), [] {});
   }
   void start(std::optional<State> manifest = std::nullopt) {
     shell().start(std::move(manifest));
     run();
   }
   void restart(std::optional<State> manifest = std::nullopt) {
-    life_.emplace(*this);
+    life.emplace(*this);
     start(std::move(manifest));
   }
-  shell::ServerShell& shell() { return life_->shell; }
+  shell::ServerShell& shell() { return life->shell; }
 
   void open_agent() {
     shell().opened({kAgent, server::AgentPeer{AgentName{"agent_A"}, {}}});
@@ -161,7 +161,7 @@ class ServerShellTest : public testing::Test {
   // All keys of the wanted state that the store holds.
   Lines stored_keys() {
     Lines keys;
-    memory_.list(shell::kDesiredPrefix, [&](const Result<shell::Snapshot>& snapshot) {
+    memory.list(shell::kDesiredPrefix, [&](const Result<shell::Snapshot>& snapshot) {
       for (const auto& record : snapshot->records) keys.push_back(record.key);
     });
     run();
@@ -169,16 +169,16 @@ class ServerShellTest : public testing::Test {
   }
   shell::Revision head_version() {
     shell::Revision version = 0;
-    memory_.get(shell::kDesiredHead,
-                [&](const Result<shell::Record>& head) { version = head ? head->version : 0; });
+    memory.get(shell::kDesiredHead,
+               [&](const Result<shell::Record>& head) { version = head ? head->version : 0; });
     run();
     return version;
   }
   // Somebody else writes these keys and the head.
   void write_as_somebody_else(std::vector<shell::StoreWrite> writes) {
     writes.push_back({shell::kDesiredHead, Tree("somebody else")});
-    memory_.commit({.conditions = {}, .writes = std::move(writes), .fence = {}},
-                   [](const Result<shell::Revision>& revision) { EXPECT_TRUE(revision); });
+    memory.commit({.conditions = {}, .writes = std::move(writes), .fence = {}},
+                  [](const Result<shell::Revision>& revision) { EXPECT_TRUE(revision); });
   }
   [[nodiscard]] Lines workloads() {
     Lines names;
@@ -186,16 +186,16 @@ class ServerShellTest : public testing::Test {
         [&](const std::string& name, const Tree&) { names.push_back(name); });
     return names;
   }
-  Lines sent() { return std::exchange(link_.sent, {}); }
+  Lines sent() { return std::exchange(link.sent, {}); }
 
-  sim::World world_{1, false};
-  sim::Process storage_{world_};  // outlives the server, as a store on a disk does
-  MemoryStore memory_{storage_, storage_, storage_};
-  UnreliableStore unreliable_{memory_};
-  RecordingLink link_;
-  RecordingLog log_;
-  Lines fatal_;
-  std::optional<Life> life_;
+  sim::World world{1, false};
+  sim::Process storage{world};  // outlives the server, as a store on a disk does
+  MemoryStore memory{storage, storage, storage};
+  UnreliableStore unreliable{memory};
+  RecordingLink link;
+  RecordingLog log;
+  Lines fatal;
+  std::optional<Life> life;
 };
 
 TEST_F(ServerShellTest, AnUpdateIsStoredAndThenToldToAgentAndRequester) {
@@ -211,7 +211,7 @@ TEST_F(ServerShellTest, AnUpdateIsStoredAndThenToldToAgentAndRequester) {
   EXPECT_EQ(sent(), (Lines{"#1 add 0 delete 1", "#2 r2 added 0 deleted 1"}));
   EXPECT_EQ(stored_keys(), (Lines{"desired/head"}));
   EXPECT_GT(head_version(), first);
-  EXPECT_EQ(fatal_, Lines{});
+  EXPECT_EQ(fatal, Lines{});
 }
 
 TEST_F(ServerShellTest, NothingIsToldBeforeItIsStored) {
@@ -220,9 +220,9 @@ TEST_F(ServerShellTest, NothingIsToldBeforeItIsStored) {
   open_commander();
   sent();
   Lines told_before_the_commit;
-  unreliable_.before_commit = [&] { told_before_the_commit = link_.sent; };
+  unreliable.before_commit = [&] { told_before_the_commit = link.sent; };
   ask("r1", "nginx", workload("nginx"));
-  EXPECT_EQ(unreliable_.commits, 1);
+  EXPECT_EQ(unreliable.commits, 1);
   EXPECT_EQ(told_before_the_commit, Lines{});
   EXPECT_EQ(sent().size(), 2U);
 }
@@ -257,12 +257,12 @@ TEST_F(ServerShellTest, AConflictMakesItTakeOverWhatIsStoredAndDecideAgain) {
   open_agent();
   open_commander();
   sent();
-  unreliable_.before_commit = [&] {
+  unreliable.before_commit = [&] {
     write_as_somebody_else({{"desired/workloads/theirs", workload("theirs")}});
   };
   ask("r1", "mine", workload("mine"));
-  EXPECT_EQ(unreliable_.commits, 2);
-  EXPECT_EQ(unreliable_.lists, 2);
+  EXPECT_EQ(unreliable.commits, 2);
+  EXPECT_EQ(unreliable.lists, 2);
   EXPECT_EQ(workloads(), (Lines{"mine", "theirs"}));
   EXPECT_EQ(stored_keys(),
             (Lines{"desired/head", "desired/workloads/mine", "desired/workloads/theirs"}));
@@ -274,42 +274,42 @@ TEST_F(ServerShellTest, AFailedCommitIsToldTheRequesterAndChangesNothing) {
   open_agent();
   open_commander();
   sent();
-  unreliable_.failure = Error{Code::kUnavailable, "the disk is full"};
+  unreliable.failure = Error{Code::kUnavailable, "the disk is full"};
   ask("r1", "nginx", workload("nginx"));
   EXPECT_EQ(sent(), (Lines{"#2 r1 Update rejected: 'The new state could not be stored: the disk "
                            "is full'"}));
   EXPECT_EQ(workloads(), Lines{});
   EXPECT_EQ(stored_keys(), Lines{});
-  unreliable_.failure.reset();
+  unreliable.failure.reset();
   ask("r2", "nginx", workload("nginx"));
   EXPECT_EQ(sent(), (Lines{"#1 add 1 delete 0", "#2 r2 added 1 deleted 0"}));
 }
 
 TEST_F(ServerShellTest, AStoreThatCannotBeReadIsFatalAndNothingHappensAfterThat) {
-  unreliable_.failure = Error{Code::kUnavailable, "no such disk"};
+  unreliable.failure = Error{Code::kUnavailable, "no such disk"};
   start();
-  EXPECT_EQ(fatal_, (Lines{"The stored state could not be read: no such disk"}));
-  unreliable_.failure.reset();
+  EXPECT_EQ(fatal, (Lines{"The stored state could not be read: no such disk"}));
+  unreliable.failure.reset();
   open_agent();
   open_commander();
   ask("r1", "nginx", workload("nginx"));
   start();
   EXPECT_EQ(sent(), Lines{});
-  EXPECT_EQ(unreliable_.lists, 1);
-  EXPECT_EQ(unreliable_.commits, 0);
-  EXPECT_EQ(fatal_.size(), 1U);
+  EXPECT_EQ(unreliable.lists, 1);
+  EXPECT_EQ(unreliable.commits, 0);
+  EXPECT_EQ(fatal.size(), 1U);
 }
 
 TEST_F(ServerShellTest, AFatalEndLeavesEarlierRequestsWithoutAnAnswer) {
   start();
   open_commander();
   // The conflict makes it load again, and that fails.
-  unreliable_.before_commit = [&] {
+  unreliable.before_commit = [&] {
     write_as_somebody_else({{"desired/rubbish", Tree("of no known kind")}});
   };
   ask("r1", "nginx", workload("nginx"));
-  ASSERT_EQ(fatal_.size(), 1U);
-  EXPECT_NE(fatal_[0].find("'rubbish'"), std::string::npos) << fatal_[0];
+  ASSERT_EQ(fatal.size(), 1U);
+  EXPECT_NE(fatal[0].find("'rubbish'"), std::string::npos) << fatal[0];
   ask("r2", "nginx", workload("nginx"));
   EXPECT_EQ(sent(), Lines{});
 }
@@ -317,14 +317,14 @@ TEST_F(ServerShellTest, AFatalEndLeavesEarlierRequestsWithoutAnAnswer) {
 TEST_F(ServerShellTest, AStoredStateThatMakesNoSenseIsFatal) {
   write_as_somebody_else({{"desired/workloads/nginx", Tree("not a workload")}});
   start();
-  ASSERT_EQ(fatal_.size(), 1U);
-  EXPECT_NE(fatal_[0].find("nginx"), std::string::npos) << fatal_[0];
+  ASSERT_EQ(fatal.size(), 1U);
+  EXPECT_NE(fatal[0].find("nginx"), std::string::npos) << fatal[0];
 }
 
 TEST_F(ServerShellTest, AManifestThatCannotBeStoredIsFatal) {
-  unreliable_.before_commit = [&] { unreliable_.failure = Error{Code::kUnavailable, "read only"}; };
+  unreliable.before_commit = [&] { unreliable.failure = Error{Code::kUnavailable, "read only"}; };
   start(state_with("nginx"));
-  EXPECT_EQ(fatal_, (Lines{"The startup state could not be stored: read only"}));
+  EXPECT_EQ(fatal, (Lines{"The startup state could not be stored: read only"}));
 }
 
 TEST_F(ServerShellTest, PeersThatComeBeforeTheStateIsLoadedWait) {
@@ -342,7 +342,7 @@ TEST_F(ServerShellTest, ClosesAndForgetsPeers) {
   shell().opened({7, server::AgentPeer{AgentName{"agent_A"}, {}}});
   run();
   EXPECT_EQ(sent(), (Lines{"#1 closed", "#7 hello with 0"}));
-  EXPECT_EQ(log_.lines.size(), 1U);
+  EXPECT_EQ(log.lines.size(), 1U);
   shell().closed(7);
   run();
   EXPECT_TRUE(shell().state().agents.empty());
