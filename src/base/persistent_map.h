@@ -18,6 +18,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace tiphys {
 
@@ -25,6 +26,12 @@ template <class Key, class Value>
 class PersistentMap {
  public:
   PersistentMap() = default;
+
+  // A map of entries in ascending order of their keys, each key once. It costs one allocation an
+  // entry, where as many calls of set() would copy the path to each.
+  static PersistentMap of_sorted(std::vector<std::pair<Key, Value>> entries) {
+    return PersistentMap(balanced(entries.begin(), entries.end()));
+  }
 
   [[nodiscard]] bool empty() const { return root_ == nullptr; }
   [[nodiscard]] std::size_t size() const { return size_of(root_); }
@@ -120,6 +127,16 @@ class PersistentMap {
     const std::size_t size = size_of(left) + size_of(right) + 1;
     return std::make_shared<const Node>(
         Node{std::move(key), std::move(value), std::move(left), std::move(right), size});
+  }
+
+  template <class Iterator>
+  static NodePtr balanced(Iterator begin, Iterator end) {
+    if (begin == end) return nullptr;
+    const Iterator middle = begin + (end - begin) / 2;
+    NodePtr left = balanced(begin, middle);
+    NodePtr right = balanced(middle + 1, end);
+    return make(std::move(middle->first), std::move(middle->second), std::move(left),
+                std::move(right));
   }
 
   // The node's entry above other children.

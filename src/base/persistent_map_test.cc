@@ -161,6 +161,19 @@ TEST(PersistentMap, StaysFlatForKeysInAscendingOrder) {
   for (int key = 0; key < 10'000; ++key) ASSERT_LE(depth_of(map, key), allowed_depth(map.size()));
 }
 
+TEST(PersistentMap, OfSortedEntriesIsTheSameMapAndFlat) {
+  EXPECT_TRUE(rc::check([](const std::map<std::string, int>& entries) {
+    Map expected;
+    for (const auto& [key, value] : entries) expected = expected.set(key, value);
+    RC_ASSERT(Map::of_sorted({entries.begin(), entries.end()}) == expected);
+  }));
+  std::vector<std::pair<CountedKey, int>> many;
+  for (int key = 0; key < 1'000; ++key) many.emplace_back(CountedKey{key}, key);
+  CountedKeys map = CountedKeys::of_sorted(many);
+  for (int key = 1'000; key < 2'000; ++key) map = map.set(CountedKey{key}, key);
+  for (int key = 0; key < 2'000; ++key) ASSERT_LE(depth_of(map, key), allowed_depth(map.size()));
+}
+
 TEST(PersistentMap, StaysFlatWhateverIsSetAndErased) {
   EXPECT_TRUE(rc::check([](const std::vector<std::pair<std::uint8_t, bool>>& changes) {
     CountedKeys map;
