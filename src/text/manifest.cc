@@ -79,6 +79,14 @@ Position find_position(const YamlNode& root, const Path& path, Part part) {
   return position;
 }
 
+using Entries = std::vector<std::pair<std::string, Tree>>;
+
+Tree map_of_entries(Entries entries) {
+  std::sort(entries.begin(), entries.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  return Tree::Map::of_sorted(std::move(entries));
+}
+
 // Turns nodes into the tree that the model reads. It knows which scalars are taken by their source
 // text and which fields there are; whether all that must be there is there, the model says.
 class Converter {
@@ -134,13 +142,14 @@ class Converter {
 
   Converted<Tree> map_of(const YamlNode& node, Convert convert) {
     if (node.kind != YamlNode::Kind::kMap) return unwanted(node);
-    Tree::Map map;
+    Entries entries;
+    entries.reserve(node.entries.size());
     for (const auto& entry : node.entries) {
       auto value = (this->*convert)(entry.value);
       if (!value) return value;
-      map = map.set(entry.key, *std::move(value));
+      entries.emplace_back(entry.key, *std::move(value));
     }
-    return Tree(std::move(map));
+    return map_of_entries(std::move(entries));
   }
 
   Converted<Tree> list_of(const YamlNode& node, Convert convert) {
@@ -156,7 +165,8 @@ class Converter {
 
   Converted<Tree> map_of_fields(const YamlNode& node, std::initializer_list<Field> fields) {
     if (node.kind != YamlNode::Kind::kMap) return unwanted(node);
-    Tree::Map map;
+    Entries entries;
+    entries.reserve(node.entries.size());
     for (const auto& entry : node.entries) {
       const auto* field = std::find_if(fields.begin(), fields.end(), [&](const Field& candidate) {
         return candidate.key == entry.key;
@@ -167,9 +177,9 @@ class Converter {
       }
       auto value = (this->*field->convert)(entry.value);
       if (!value) return value;
-      map = map.set(entry.key, *std::move(value));
+      entries.emplace_back(entry.key, *std::move(value));
     }
-    return Tree(std::move(map));
+    return map_of_entries(std::move(entries));
   }
 
   Converted<Tree> workloads(const YamlNode& node) { return map_of(node, &Converter::workload); }
@@ -307,11 +317,11 @@ class Checker {
 
   std::optional<TextError> check() {
     check_config_items();
-    for_each_mapping([&](const std::string& alias, const std::string&, const Path& path) {
-      require(check_config_alias(alias), path, Part::kKey);
+    for_each_mapping([&](const auto& name, const auto& alias, const auto&) {
+      require(check_config_alias(alias), {"workloads", name, "configs", alias}, Part::kKey);
     });
-    for_each_mapping([&](const std::string&, const std::string& key, const Path& path) {
-      require(check_config_reference(key), path, Part::kValue);
+    for_each_mapping([&](const auto& name, const auto& alias, const auto& key) {
+      require(check_config_reference(key), {"workloads", name, "configs", alias}, Part::kValue);
     });
     state_.workloads.for_each([&](const std::string& name, const Tree& tree) {
       check_workload(name, *tree.object<Workload>());
@@ -344,31 +354,32 @@ class Checker {
   template <class Visit>
   void for_each_mapping(Visit visit) {
     state_.workloads.for_each([&](const std::string& name, const Tree& tree) {
-      for (const auto& [alias, key] : tree.object<Workload>()->configs)
-        visit(alias, key, Path{{"workloads", name, "configs", alias}});
+      for (const auto& [alias, key] : tree.object<Workload>()->configs) visit(name, alias, key);
     });
   }
 
   void check_workload(const std::string& name, const Workload& workload) {
-    const Path path{{"workloads", name}};
-    require(parse_workload_name(name), path, Part::kKey);
+    require(parse_workload_name(name), {"workloads", name}, Part::kKey);
     // With configs the agent is a template, of which nothing is known before it is rendered.
     if (workload.configs.empty())
-      require(parse_agent_name(workload.agent), path.child("agent"), Part::kValue);
-    const Path access = path.child("controlInterfaceAccess");
-    check_rules(workload.access.allow_rules, access.child("allowRules"));
-    check_rules(workload.access.deny_rules, access.child("denyRules"));
+      require(parse_agent_name(workload.agent), {"workloads", name, "agent"}, Part::kValue);
+    check_rules(name, "allowRules", workload.access.allow_rules);
+    check_rules(name, "denyRules", workload.access.deny_rules);
   }
 
-  void check_rules(const std::vector<AccessRule>& rules, const Path& path) {
+  void check_rules(const std::string& name, std::string_view list,
+                   const std::vector<AccessRule>& rules) {
     for (std::size_t i = 0; i < rules.size(); ++i)
-      require(check_access_rules({{rules[i]}, {}}), path.child(std::to_string(i)), Part::kValue);
+      require(check_access_rules({{rules[i]}, {}}),
+              {"workloads", name, "controlInterfaceAccess", list, std::to_string(i)}, Part::kValue);
   }
 
   template <class Checked>
-  void require(const Checked& checked, const Path& path, Part part) {
-    if (!checked && !error_)
-      error_ = TextError{find_position(root_, path, part), path, checked.error().message};
+  void require(const Checked& checked, std::initializer_list<std::string_view> segments,
+               Part part) {
+    if (checked || error_) return;
+    const Path path{{segments.begin(), segments.end()}};
+    error_ = TextError{find_position(root_, path, part), path, checked.error().message};
   }
 
   const YamlNode& root_;
