@@ -3,7 +3,7 @@
 // Stories of a machine as golden files: a head of comments, then events and what the machine answers to each.
 //
 //   # A stop during the pause before a retry wins.
-//   # [utest->…]
+//   # tags of requirements
 //   > create failed: no such image
 //     report web.1.A Pending(Starting): 'Retry 1 of 20: no such image'
 //     timer +1000ms
