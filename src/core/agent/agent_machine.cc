@@ -136,6 +136,7 @@ void AgentMachine::finish_arrival(Instant now) {
   if (!known.states.empty()) send(std::move(known));
 
   std::vector<std::string> managed;
+  managed.reserve(roster_.size());
   for (const auto& [name, loop] : roster_) managed.push_back(name);
 
   const auto action_for = [&](const FoundWorkload& found) {

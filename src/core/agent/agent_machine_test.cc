@@ -184,7 +184,7 @@ class Node {
   void answer(std::size_t choice, bool well) {
     if (calls_.empty()) return;
     const auto entry = calls_.begin() + static_cast<std::ptrdiff_t>(choice % calls_.size());
-    const Effect call = *entry;
+    const Effect call = std::move(*entry);
     calls_.erase(entry);
     tell(carry_out(call, well));
   }
@@ -215,6 +215,7 @@ class Node {
   }
   [[nodiscard]] std::vector<InstanceName> live() const {
     std::vector<InstanceName> names;
+    names.reserve(live_.size());
     for (const auto& [id, container] : live_) names.push_back(container.instance);
     std::sort(names.begin(), names.end());
     return names;

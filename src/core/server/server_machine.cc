@@ -116,7 +116,7 @@ void ServerMachine::loaded(const Loaded& event) {
   if (from_manifest)
     begin(*std::move(plan), std::nullopt);
   else
-    apply(*std::move(plan), std::nullopt);
+    apply(*plan, std::nullopt);
   begin_next_update();
   become_ready();
 }
@@ -329,7 +329,7 @@ void ServerMachine::begin(UpdatePlan plan, std::optional<WaitingUpdate> update) 
   for (const auto& warning : plan.warnings) effects_.emplace_back(Warn{warning});
   auto writes = writes_between(state_.desired, plan.desired);
   if (writes.empty()) {
-    apply(std::move(plan), update ? std::optional(update->requester) : std::nullopt);
+    apply(plan, update ? std::optional(update->requester) : std::nullopt);
     return;
   }
   const Token token = ++last_token_;
@@ -339,9 +339,9 @@ void ServerMachine::begin(UpdatePlan plan, std::optional<WaitingUpdate> update) 
 
 void ServerMachine::committed(const Committed& event) {
   if (!in_flight_ || in_flight_->token != event.token) return;
-  UpdateInFlight done = *std::exchange(in_flight_, std::nullopt);
+  const UpdateInFlight done = *std::exchange(in_flight_, std::nullopt);
   version_ = event.version;
-  apply(std::move(done.plan), done.update ? std::optional(done.update->requester) : std::nullopt);
+  apply(done.plan, done.update ? std::optional(done.update->requester) : std::nullopt);
   begin_next_update();
   become_ready();
 }
@@ -366,7 +366,7 @@ void ServerMachine::commit_failed(const CommitFailed& event) {
 
 // [impl->swdd~server-state-updates-state-on-unmodified-workloads~1]
 // [impl->swdd~server-update-state-success-response~1]
-void ServerMachine::apply(UpdatePlan plan, const std::optional<Requester>& requester) {
+void ServerMachine::apply(const UpdatePlan& plan, const std::optional<Requester>& requester) {
   set_agent_tags(plan.agent_tags);
   const auto for_agents = settle_states(plan);
   state_.desired = plan.desired;

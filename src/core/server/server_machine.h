@@ -186,7 +186,7 @@ class ServerMachine {
   void enqueue(Requester requester, const UpdateStateRequest& request);
   void begin_next_update();
   void begin(UpdatePlan plan, std::optional<WaitingUpdate> update);
-  void apply(UpdatePlan plan, const std::optional<Requester>& requester);
+  void apply(const UpdatePlan& plan, const std::optional<Requester>& requester);
   void set_agent_tags(const std::map<std::string, Tags>& tags);
   std::vector<DeletedWorkload> settle_states(const UpdatePlan& plan);
   void distribute(const std::vector<WorkloadSpecPtr>& added,

@@ -223,7 +223,7 @@ Result<UpdatePlan> plan_state(const CompleteState& current, State wanted) {
 // [impl->swdd~server-filters-get-complete-state-result~2]
 // [impl->swdd~server-filters-get-complete-state-result-with-wildcards~1]
 Result<Tree> select_state(const CompleteState& state, const std::vector<std::string>& masks) {
-  const Tree tree = state.to_tree();
+  Tree tree = state.to_tree();
   if (masks.empty()) return tree;
 
   std::vector<Path> paths;
