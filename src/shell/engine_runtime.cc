@@ -50,7 +50,8 @@ void EngineRuntime::create(WorkloadSpecPtr spec, std::optional<ContainerId> reus
     remove_all_of(instance, [sink, error](const Status& cleaned) {
       sink(tl::unexpected(CreateError{error.message, true, !cleaned.has_value()}));
     });
-  };
+    // The analyser loses sight of a std::function that is moved twice; LeakSanitizer sees no leak.
+  };  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks)
   if (reuse) {
     engine_.start(*reuse, once([failed, sink, id = *reuse](Status status) {
       if (status)
