@@ -55,8 +55,9 @@ std::map<std::string, std::string> options_of(std::string_view text) {
 
 std::vector<std::filesystem::path> files_of(const std::string& folder) {
   std::vector<std::filesystem::path> files;
-  const auto here = std::filesystem::path(__FILE__).parent_path();
-  for (const auto& entry : std::filesystem::directory_iterator(here / folder))
+  // Tests run in the root of the tree.
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path("tests/scenarios") / folder))
     if (entry.path().extension() == ".txt") files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   return files;

@@ -349,8 +349,8 @@ Outcome replay(const Json& scenario, Server server, std::string& difference) {
 }
 
 Json read_file(const std::string& name) {
-  const std::string path = __FILE__;
-  std::ifstream stream(path.substr(0, path.rfind('/') + 1) + name);
+  std::ifstream stream("tests/vectors/ankaios-server/" +
+                       name);  // tests run in the root of the tree
   return Json::parse(stream);
 }
 
