@@ -27,8 +27,10 @@ void World::run_until(Instant end, const std::function<void()>& check) {
 }
 
 bool World::fault(std::string_view kind, std::uint64_t numerator, std::uint64_t denominator) {
-  if (!faults_on_ || !random_.chance(numerator, denominator)) return false;
-  count(kind);
+  if (!faults_on_) return false;
+  std::uint64_t& fired = fired_[std::string(kind)];  // stays 0 for a kind that never fires
+  if (!random_.chance(numerator, denominator)) return false;
+  ++fired;
   return true;
 }
 
