@@ -479,8 +479,6 @@ struct Plain {
   std::string leaf;
   std::map<std::string, Plain> children;
   bool is_map = false;
-
-  friend bool operator==(const Plain&, const Plain&) = default;
 };
 
 Tree tree_of(const Plain& plain) {

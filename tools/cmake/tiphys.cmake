@@ -58,6 +58,9 @@ find_package(GTest REQUIRED)
 find_library(RAPIDCHECK_LIBRARY rapidcheck REQUIRED)
 
 function(tiphys_test name)
+  if(TIPHYS_FUZZ)
+    return()  # that preset builds the fuzz targets and what they need
+  endif()
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;SYSTEM;ENVIRONMENT" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE tiphys_flags ${ARG_DEPENDS} ${ARG_SYSTEM} GTest::gtest GTest::gtest_main ${RAPIDCHECK_LIBRARY})
