@@ -60,7 +60,7 @@ void FakeEngine::add_foreign(const std::string& name) {
 }
 
 template <class T>
-void FakeEngine::call(std::string_view what, std::function<T()> effect,
+void FakeEngine::call(std::string_view what, const std::function<T()>& effect,
                       std::function<void(T)> sink) {
   TIPHYS_CHECK(process_ != nullptr, "a dead agent calls nobody");
   const bool slow = world_.fault("engine slow", 1, 12);
@@ -124,7 +124,7 @@ Result<ContainerId> FakeEngine::make(const shell::Owner& owner, ContainerSpec sp
     put(owner, std::move(spec), false);
     return tiphys::fail(Code::kInternal, "engine error: made but not started");
   }
-  const ContainerId id = put(owner, spec, false);
+  ContainerId id = put(owner, spec, false);
   if (start) run(id);
   if (mutate(Mutation::kDoubledCreate)) run(put(owner, spec, false));
   if (world_.fault("engine doubled a container", 1, 40)) {

@@ -78,7 +78,7 @@ class FakeEngine final : public shell::Engine {
 
   // Runs the effect after a while, and tells the caller what it gave a while later, if the caller still lives.
   template <class T>
-  void call(std::string_view what, std::function<T()> effect, std::function<void(T)> sink);
+  void call(std::string_view what, const std::function<T()>& effect, std::function<void(T)> sink);
 
   Result<shell::ContainerId> make(const shell::Owner& owner, shell::ContainerSpec spec, bool start);
   shell::ContainerId put(const shell::Owner& owner, shell::ContainerSpec spec, bool surplus);

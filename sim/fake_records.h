@@ -36,7 +36,7 @@ class FakeRecords final : public shell::Records {
   template <class T>
   void answer(std::function<void(T)> sink, T value);
   Result<shell::Revision> execute(const shell::Transaction& transaction);
-  void write(const shell::StoreWrite& write);
+  void write(const shell::StoreWrite& written);
   void write_as_somebody_else(const std::string& head);
 
   World& world_;

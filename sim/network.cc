@@ -54,7 +54,7 @@ void Network::deliver(ConnectionNumber connection, Side to, const std::string& b
     });
 }
 
-void Network::send_to_server(ConnectionNumber connection, std::string bytes) {
+void Network::send_to_server(ConnectionNumber connection, const std::string& bytes) {
   deliver(connection, Side::kServer, bytes);
 }
 

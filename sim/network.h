@@ -33,7 +33,7 @@ class Network {
 
   // A new stream of that client, or 0 when the server cannot be reached.
   ConnectionNumber connect(const std::string& client, StreamEnd client_end);
-  void send_to_server(ConnectionNumber connection, std::string bytes);
+  void send_to_server(ConnectionNumber connection, const std::string& bytes);
   void send_to_client(ConnectionNumber connection, std::string bytes);
   // Ends the stream after what was sent before: the server is done with it.
   void close(ConnectionNumber connection);

@@ -168,6 +168,7 @@ TEST(PersistentMap, OfSortedEntriesIsTheSameMapAndFlat) {
     RC_ASSERT(Map::of_sorted({entries.begin(), entries.end()}) == expected);
   }));
   std::vector<std::pair<CountedKey, int>> many;
+  many.reserve(1'000);
   for (int key = 0; key < 1'000; ++key) many.emplace_back(CountedKey{key}, key);
   CountedKeys map = CountedKeys::of_sorted(many);
   for (int key = 1'000; key < 2'000; ++key) map = map.set(CountedKey{key}, key);
