@@ -27,6 +27,7 @@ class WorkerThreads final : public Workers {
   WorkerThreads(const WorkerThreads&) = delete;
   WorkerThreads& operator=(const WorkerThreads&) = delete;
 
+  // Safe from any thread.
   void run(std::function<void()> work, std::function<void()> done) override;
 
  private:
