@@ -362,8 +362,8 @@ func (c *caller) deadline(ctx context.Context, kind string) error {
 		if err != nil {
 			return err
 		}
-		if with.TimeoutMs < 1 || with.TimeoutMs > 60_000 {
-			return fmt.Errorf("timeout_ms with a deadline of 60 s: expected 1 to 60000, saw %d", with.TimeoutMs)
+		if with.TimeoutMs < 1 || with.TimeoutMs > 61_000 {
+			return fmt.Errorf("timeout_ms with a deadline of 60 s: expected 1 to 61000, saw %d", with.TimeoutMs)
 		}
 	}
 	name := freshName()

@@ -258,7 +258,7 @@ impl Caller {
             let mut request = Request::new(EchoRequest::default());
             request.set_timeout(Duration::from_secs(60));
             let with = self.stub.unary(request).await?.into_inner();
-            expect("timeout_ms of 1 to 60000 with a deadline of 60 s", true, (1..=60_000).contains(&with.timeout_ms))?;
+            expect("timeout_ms of 1 to 61000 with a deadline of 60 s", true, (1..=61_000).contains(&with.timeout_ms))?;
         }
         // tonic watches the deadline as far as the response headers; behind them it is up to its user. For its own deadline and for
         // a server's reset it says CANCELLED.
