@@ -1,0 +1,55 @@
+#pragma once
+
+// What one peer may cost us. The defaults are those of docs/architecture.md; every one is an option.
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/instant.h"
+
+namespace tiphys::rpc {
+
+constexpr std::size_t kKiB = 1024;
+constexpr std::size_t kMiB = 1024 * kKiB;
+
+// Received bytes that no handler has taken yet, of all connections together. One for a process.
+class ReceiveBudget {
+ public:
+  explicit ReceiveBudget(std::size_t limit = 256 * kMiB) : free_(limit) {}
+  [[nodiscard]] bool take(std::size_t bytes) {
+    if (bytes > free_) return false;
+    free_ -= bytes;
+    return true;
+  }
+  void give_back(std::size_t bytes) { free_ += bytes; }
+
+ private:
+  std::size_t free_;
+};
+
+// Of one HTTP connection.
+struct HttpLimits {
+  std::size_t field_list = 16 * kKiB;
+  std::uint32_t streams = 100;
+  std::uint32_t stream_window = 1 * kMiB;
+  std::uint32_t connection_window = 4 * kMiB;
+  std::size_t send_queue = 1 * kMiB;  // per stream
+  // Resets, pings and settings: so many at once, and so many a second from then on.
+  std::uint32_t control_burst = 1000;
+  std::uint32_t control_rate = 100;
+  Duration handshake = std::chrono::seconds(10);  // until TLS, preface and settings are there
+  Duration stall = std::chrono::seconds(60);      // queued bytes that the peer does not take
+  // Zero: no pings of ours. Else one after so much silence, and the connection is dead after as much again.
+  Duration keepalive = Duration::zero();
+};
+
+// Of one call.
+struct CallLimits {
+  std::size_t message = 64 * kMiB;
+  Duration first_message = std::chrono::seconds(10);  // from the request's head on; servers only
+  std::shared_ptr<ReceiveBudget> budget = std::make_shared<ReceiveBudget>();
+};
+
+}  // namespace tiphys::rpc

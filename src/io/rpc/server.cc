@@ -1,0 +1,219 @@
+#include "io/rpc/server.h"
+
+#include <boost/asio/post.hpp>
+#include <set>
+#include <utility>
+
+#include "io/rpc/timeout.h"
+
+namespace tiphys::rpc {
+
+void Handlers::add(std::string method, Handler handler) {
+  auto shared = std::make_shared<const std::string>(method);
+  entries_.insert_or_assign(std::move(method), Entry{std::move(shared), std::move(handler)});
+}
+
+void Handlers::add_fallback(Handler handler) {
+  fallback_ = std::make_unique<Entry>(Entry{nullptr, std::move(handler)});
+}
+
+const Handlers::Entry* Handlers::find(std::string_view method) const {
+  const auto found = entries_.find(method);
+  return found != entries_.end() ? &found->second : fallback_.get();
+}
+
+namespace {
+
+void answer_plainly(HttpStream& stream, std::string_view status) {
+  Fields head;
+  head.add(":status", status);
+  stream.send_fields(head, true);
+}
+
+bool is_grpc(std::string_view content_type) {
+  constexpr std::string_view kType = "application/grpc";
+  if (!content_type.starts_with(kType)) return false;
+  const std::string_view rest = content_type.substr(kType.size());
+  return rest.empty() || rest == "+proto" || rest.starts_with(';');
+}
+
+}  // namespace
+
+// One listener with its connections. Connections and late posts keep it alive.
+class Server::Listening : public std::enable_shared_from_this<Listening> {
+ public:
+  Listening(boost::asio::any_io_executor executor, shell::Log& log,
+            std::shared_ptr<Deadlines> deadlines, std::unique_ptr<HttpListener> listener,
+            ListenOptions options)
+      : log_(log),
+        listener_(std::move(listener)),
+        handlers_(std::move(options.handlers)),
+        connection_limit_(options.connections),
+        context_(std::make_shared<const ServerCall::Context>(ServerCall::Context{
+            std::move(executor), std::move(deadlines), std::move(options.limits)})) {}
+
+  void start() {
+    listener_->start([weak = weak_from_this()](std::shared_ptr<HttpConnection> connection) {
+      const auto self = weak.lock();
+      return self ? self->add(std::move(connection)) : nullptr;
+    });
+  }
+
+  void close(Duration grace, std::function<void()> done) {
+    done_.push_back(std::move(done));
+    listener_->stop();
+    if (!std::exchange(is_closing_, true)) {
+      for (const auto& connection : std::set(connections_)) connection->drain();
+      grace_ = context_->deadlines->add(grace, [weak = weak_from_this()] {
+        const auto self = weak.lock();
+        if (!self) return;
+        self->grace_.reset();
+        self->close_all();
+      });
+    }
+    end_if_closed();
+  }
+
+  void close_all() {
+    for (const auto& connection : std::set(connections_))
+      connection->close("the server shuts down");
+  }
+
+  [[nodiscard]] std::size_t connection_count() const { return connections_.size(); }
+
+ private:
+  class Owner final : public HttpConnection::Owner {
+   public:
+    Owner(std::shared_ptr<Listening> listening, std::weak_ptr<HttpConnection> connection)
+        : listening_(std::move(listening)), connection_(std::move(connection)) {}
+
+    void on_stream(HttpStream& stream, const Fields& head, bool end) override {
+      listening_->accept(stream, head, end);
+    }
+    void on_going_away() override {}
+    void on_closed(const std::string& why) override {
+      const auto connection = connection_.lock();
+      if (!connection) return;
+      if (!why.empty())
+        listening_->log_.warn("connection closed",
+                              {{"peer", connection->peer()->address}, {"reason", why}});
+      listening_->remove(connection);
+    }
+
+   private:
+    std::shared_ptr<Listening> listening_;
+    std::weak_ptr<HttpConnection> connection_;
+  };
+
+  std::shared_ptr<HttpConnection::Owner> add(std::shared_ptr<HttpConnection> connection) {
+    if (connections_.size() >= connection_limit_) {
+      log_.warn("connection refused", {{"peer", connection->peer()->address},
+                                       {"reason", "there are too many connections"}});
+      return nullptr;
+    }
+    auto owner = std::make_shared<Owner>(shared_from_this(), connection);
+    connections_.insert(std::move(connection));
+    return owner;
+  }
+
+  void remove(const std::shared_ptr<HttpConnection>& connection) {
+    connections_.erase(connection);
+    end_if_closed();
+  }
+
+  void end_if_closed() {
+    if (!is_closing_ || !connections_.empty()) return;
+    if (grace_) context_->deadlines->remove(*std::exchange(grace_, std::nullopt));
+    for (auto& done : std::exchange(done_, {}))
+      boost::asio::post(context_->executor, std::move(done));
+  }
+
+  void accept(HttpStream& stream, const Fields& head, bool end) {
+    if (head.is_too_large())
+      return refuse(stream, failed(Code::kResourceExhausted, "the header fields are too large"));
+    if (head.find(":method") != "POST") return answer_plainly(stream, "405");
+    if (!is_grpc(head.find("content-type").value_or(""))) return answer_plainly(stream, "415");
+    const std::string_view method = head.find(":path").value_or("");
+    const Handlers::Entry* entry = handlers_.find(method);
+    if (!entry)
+      return refuse(stream, failed(Code::kUnimplemented, "unknown method " + std::string(method)));
+
+    ServerCall::Request request{
+        .method = entry->method ? entry->method : std::make_shared<const std::string>(method),
+        .metadata = metadata_of(head)};
+    if (const auto text = head.find("grpc-timeout")) {
+      const auto timeout = parse_timeout(*text);
+      if (!timeout)
+        return refuse(
+            stream, failed(Code::kInternal, "malformed grpc-timeout '" + std::string(*text) + "'"));
+      request.deadline = Deadlines::after(*timeout);
+    }
+    const std::string_view encoding = head.find("grpc-encoding").value_or("identity");
+    if (encoding == "gzip") {
+      request.encoding = Encoding::kGzip;
+    } else if (encoding != "identity") {
+      Fields accepted;
+      accepted.add("grpc-accept-encoding", kAcceptedEncodings);
+      const std::string text = "unknown grpc-encoding '" + std::string(encoding) + "'";
+      return refuse(stream, failed(Code::kUnimplemented, text), accepted);
+    }
+    const auto call =
+        std::make_shared<ServerCall>(context_, stream, std::move(request), entry->handler);
+    stream.listen(call);
+    call->accept(end);
+  }
+
+  shell::Log& log_;
+  std::unique_ptr<HttpListener> listener_;
+  Handlers handlers_;
+  std::size_t connection_limit_;
+  std::shared_ptr<const ServerCall::Context> context_;
+  std::set<std::shared_ptr<HttpConnection>> connections_;
+  std::vector<std::function<void()>> done_;
+  std::optional<Deadlines::Id> grace_;
+  bool is_closing_ = false;
+};
+
+Server::Server(boost::asio::any_io_executor executor, shell::Log& log)
+    : executor_(std::move(executor)),
+      log_(log),
+      deadlines_(std::make_shared<Deadlines>(executor_)) {}
+
+Server::~Server() {
+  close(Duration::zero(), [] {});
+  for (const auto& [number, listening] : listening_) listening->close_all();
+}
+
+Server::ListenerNumber Server::listen(std::unique_ptr<HttpListener> listener,
+                                      ListenOptions options) {
+  const auto listening = std::make_shared<Listening>(executor_, log_, deadlines_,
+                                                     std::move(listener), std::move(options));
+  listening_.emplace(++last_number_, listening);
+  listening->start();
+  return last_number_;
+}
+
+void Server::close(ListenerNumber number, Duration grace, std::function<void()> done) {
+  const auto found = listening_.find(number);
+  if (found == listening_.end()) {
+    boost::asio::post(executor_, std::move(done));
+    return;
+  }
+  found->second->close(grace, std::move(done));
+}
+
+void Server::close(Duration grace, std::function<void()> done) {
+  // The last share of this calls done, whichever listener has it.
+  const std::shared_ptr<void> last(nullptr, [executor = executor_, done = std::move(done)](void*) {
+    boost::asio::post(executor, done);
+  });
+  for (const auto& [number, listening] : listening_) listening->close(grace, [last] {});
+}
+
+std::size_t Server::connection_count() const {
+  std::size_t count = 0;
+  for (const auto& [number, listening] : listening_) count += listening->connection_count();
+  return count;
+}
+
+}  // namespace tiphys::rpc

@@ -1,0 +1,204 @@
+#include "io/rpc/server_call.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "base/check.h"
+
+namespace tiphys::rpc {
+
+namespace {
+
+Fields response_head() {
+  Fields head;
+  head.add(":status", "200");
+  head.add("content-type", "application/grpc");
+  return head;
+}
+
+}  // namespace
+
+ServerCall::ServerCall(std::shared_ptr<const Context> context, HttpStream& stream, Request request,
+                       const Handler& handler)
+    : context_(std::move(context)),
+      stream_(&stream),
+      peer_(stream.connection().peer()),
+      request_(std::move(request)),
+      handler_(&handler),
+      inbox_(context_->limits) {
+  inbox_.set_encoding(request_.encoding);
+}
+
+ServerCall::~ServerCall() { drop_timer(); }
+
+void ServerCall::accept(bool end) {
+  if (handler_->begins == Begins::kAtOnce) {
+    if (end) inbox_.end();
+    hand_over();
+    return;
+  }
+  inbox_.want();
+  abort_after(std::min(context_->limits.first_message, time_left()), "no message arrived in time");
+  if (end) on_end();
+}
+
+void ServerCall::start(Tell tell) {
+  tell_ = std::make_shared<const Tell>(std::move(tell));
+  deliver();
+}
+
+void ServerCall::want() {
+  inbox_.want();
+  deliver();
+}
+
+void ServerCall::send_headers(const Metadata& metadata) {
+  if (!stream_ || outcome_ || has_sent_headers_) return;
+  has_sent_headers_ = true;
+  Fields head = response_head();
+  append(head, metadata);
+  stream_->send_fields(head, false);
+}
+
+bool ServerCall::send(Payload message) {
+  if (!stream_ || outcome_) return true;
+  send_headers();
+  const MessageHead head(message.size());
+  stream_->send_data(head.bytes(), std::move(message));
+  return stream_->has_room();
+}
+
+void ServerCall::finish(const Outcome& outcome) {
+  if (outcome_) return;
+  outcome_ = outcome;
+  drop_timer();
+  if (!stream_) return;
+  if (has_sent_headers_) {
+    stream_->send_trailers(to_trailers(outcome, stream_->connection().field_limit()));
+  } else {
+    refuse(*stream_, outcome);
+  }
+}
+
+void ServerCall::on_fields(const Fields&) {}  // gRPC's clients send no trailers
+
+void ServerCall::on_data(std::string_view bytes) {
+  if (outcome_) {
+    stream_->consume(bytes.size());
+    return;
+  }
+  if (const Status added = inbox_.add(bytes, *stream_); !added) {
+    abort(added.error());
+    return;
+  }
+  deliver();
+}
+
+void ServerCall::on_end() {
+  inbox_.end();
+  deliver();
+}
+
+void ServerCall::on_writable() {
+  if (!outcome_) tell_event(Writable{});
+}
+
+void ServerCall::on_closed(const StreamEnd& end) {
+  const auto self = shared_from_this();
+  stream_ = nullptr;
+  drop_timer();
+  handler_ = nullptr;
+  if (!outcome_) {
+    const bool is_lost = end.kind == StreamEnd::Kind::kLost;
+    outcome_ = failed(Code::kCancelled,
+                      is_lost ? "the connection was lost" : "the client cancelled the call");
+  }
+  tell_finished(*outcome_);
+}
+
+// Tells what is wanted and there. A handler that asks again while it is being told is answered by the same loop.
+void ServerCall::deliver() {
+  if (is_delivering_) return;
+  const auto self = shared_from_this();
+  is_delivering_ = true;
+  while (inbox_.is_wanted() && !outcome_ && (tell_ || handler_)) {
+    if (handler_) {
+      // Looks at the first message and leaves it for whoever takes the call.
+      const auto is_there = inbox_.is_ready(stream_);
+      if (!is_there) {
+        abort(is_there.error());
+        break;
+      }
+      if (!*is_there) break;
+      inbox_.unwant();
+      hand_over();
+      continue;
+    }
+    auto message = inbox_.take(stream_);
+    if (!message) {
+      abort(message.error());
+      break;
+    }
+    if (*message) {
+      tell_event(Message{std::move(**message)});
+      continue;
+    }
+    const auto is_exhausted = inbox_.is_exhausted();
+    if (!is_exhausted) {
+      abort(is_exhausted.error());
+      break;
+    }
+    if (!*is_exhausted) break;
+    inbox_.unwant();
+    tell_event(HalfClosed{});
+  }
+  is_delivering_ = false;
+}
+
+void ServerCall::hand_over() {
+  drop_timer();
+  if (request_.deadline) abort_after(time_left(), "the deadline has passed");
+  std::exchange(handler_, nullptr)->take(shared_from_this());
+}
+
+Duration ServerCall::time_left() const {
+  return request_.deadline ? *request_.deadline - std::chrono::steady_clock::now()
+                           : Duration::max();
+}
+
+void ServerCall::abort_after(Duration duration, const char* why) {
+  timer_ = context_->deadlines->add(duration, [this, why] {
+    timer_.reset();
+    abort({Code::kDeadlineExceeded, why});
+  });
+}
+
+void ServerCall::abort(Error error) {
+  const auto self = shared_from_this();
+  finish(failed(error));
+  tell_finished(failed(std::move(error)));
+}
+
+void ServerCall::tell_event(CallEvent event) {
+  if (const auto tell = tell_) (*tell)(std::move(event));
+}
+
+void ServerCall::tell_finished(Outcome outcome) {
+  if (const auto tell = std::exchange(tell_, nullptr)) (*tell)(Finished{std::move(outcome)});
+}
+
+void ServerCall::drop_timer() {
+  if (timer_) context_->deadlines->remove(*std::exchange(timer_, std::nullopt));
+}
+
+void refuse(HttpStream& stream, const Outcome& outcome, const Fields& more) {
+  Fields head = response_head();
+  for (const Field& field : more) head.add(field.name, field.value);
+  const std::size_t limit = stream.connection().field_limit();
+  for (const Field& field : to_trailers(outcome, limit - std::min(limit, head.list_size())))
+    head.add(field.name, field.value);
+  stream.send_fields(head, true);
+}
+
+}  // namespace tiphys::rpc
