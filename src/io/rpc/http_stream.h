@@ -43,7 +43,7 @@ struct StreamEnd {
   Kind kind = Kind::kComplete;
   Reset reset = Reset::kNoError;
   bool is_unprocessed = false;  // the peer certainly did nothing about the request
-  std::string detail;
+  std::string detail = {};
 };
 
 // Bytes to send: a part of their own, then a part that many messages may share (an event for all subscribers).

@@ -104,13 +104,15 @@ class Tls final : public Transport {
   Result<Progress> read(char* into, std::size_t size) override {
     ERR_clear_error();
     std::size_t got = 0;
-    return progress(SSL_read_ex(ssl_.get(), into, size, &got), got, "");
+    const int answer = SSL_read_ex(ssl_.get(), into, size, &got);
+    return progress(answer, got, "");
   }
 
   Result<Progress> write(std::string_view bytes) override {
     ERR_clear_error();
     std::size_t sent = 0;
-    return progress(SSL_write_ex(ssl_.get(), bytes.data(), bytes.size(), &sent), sent, "");
+    const int answer = SSL_write_ex(ssl_.get(), bytes.data(), bytes.size(), &sent);
+    return progress(answer, sent, "");
   }
 
   void shut_down() override {
