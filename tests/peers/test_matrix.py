@@ -48,7 +48,9 @@ class Matrix(unittest.TestCase):
             outcomes = [(pair, pool.submit(check, *pair)) for pair in PAIRS]
         for (client, server), outcome in outcomes:
             with self.subTest(client=client, server=server):
-                self.assertEqual(outcome.result(), "")
+                wrong = outcome.result()
+                if wrong:
+                    self.fail(wrong)
 
     def test_plain(self):
         def check(client, server):
