@@ -42,6 +42,13 @@ class CheckLayers(FakeTree):
         self.including("src/io/http/server.h", "<boost/beast.hpp>")
         self.assert_fails("Beast is too heavy for a header", "check-layers")
 
+    def test_keeps_beast_in_the_source_files_of_its_library(self):
+        self.including("src/io/http/message_reader.cc", "<boost/beast/http/basic_parser.hpp>")
+        self.including("src/io/http/web_socket.cc", "<boost/beast/websocket/stream.hpp>")
+        self.assert_passes("check-layers")
+        self.including("src/io/rpc/channel.cc", "<boost/beast/core/flat_buffer.hpp>")
+        self.assert_fails("Beast may be included in src/io/http/ only", "check-layers")
+
     def test_keeps_low_level_headers_in_their_layer(self):
         self.including("src/io/wire/messages.cc", '"proto/ank_base.pb.h"')
         self.including("src/shell/strand.cc", "<boost/asio/post.hpp>")
