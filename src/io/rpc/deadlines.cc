@@ -7,6 +7,8 @@ namespace tiphys::rpc {
 
 Deadlines::Deadlines(const boost::asio::any_io_executor& executor) : timer_(executor) {}
 
+Deadlines::~Deadlines() { *self_ = nullptr; }
+
 Deadlines::Time Deadlines::after(Duration from_now) {
   const Time now = std::chrono::steady_clock::now();
   return from_now > Time::max() - now ? Time::max() : now + from_now;
@@ -27,20 +29,20 @@ void Deadlines::arm() {
   if (armed_for_ && *armed_for_ <= first) return;
   armed_for_ = first;
   timer_.expires_at(first);
-  timer_.async_wait([weak = std::weak_ptr(self_)](const boost::system::error_code& error) {
-    if (const auto self = weak.lock(); self && !error) (*self)->run_due();
+  timer_.async_wait([self = self_](const boost::system::error_code& error) {
+    if (*self && !error) (*self)->run_due();
   });
 }
 
 void Deadlines::run_due() {
   armed_for_.reset();
-  const auto alive = std::weak_ptr(self_);
+  const auto self = self_;
   const Time now = std::chrono::steady_clock::now();
   while (!entries_.empty() && entries_.begin()->first <= now) {
     const auto task = std::move(entries_.begin()->second);
     entries_.erase(entries_.begin());
     task();
-    if (alive.expired()) return;
+    if (!*self) return;
   }
   arm();
 }

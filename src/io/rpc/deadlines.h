@@ -21,6 +21,7 @@ class Deadlines {
   using Id = Entries::iterator;
 
   explicit Deadlines(const boost::asio::any_io_executor& executor);
+  ~Deadlines();
   Deadlines(const Deadlines&) = delete;
   Deadlines& operator=(const Deadlines&) = delete;
 
@@ -37,8 +38,7 @@ class Deadlines {
   boost::asio::steady_timer timer_;
   Entries entries_;
   std::optional<Time> armed_for_;
-  std::shared_ptr<Deadlines*> self_ =
-      std::make_shared<Deadlines*>(this);  // tells a late timer that we are gone
+  std::shared_ptr<Deadlines*> self_ = std::make_shared<Deadlines*>(this);  // null once we are gone
 };
 
 }  // namespace tiphys::rpc

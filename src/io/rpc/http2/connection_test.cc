@@ -1,0 +1,98 @@
+// What a connection on a real socket does with time.
+
+#include "io/rpc/http2/connection.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include "io/rpc/http2/test_frames.h"
+#include "io/rpc/test_world.h"
+
+namespace tiphys::rpc::http2 {
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+constexpr const char* kMethod = "/test.Service/Method";
+
+// Accepts one connection, sends settings, and counts the pings that it gets.
+struct SilentServer {
+  explicit SilentServer(asio::io_context& context)
+      : acceptor(context, asio::ip::tcp::endpoint(asio::ip::address_v4::loopback(), 0)),
+        socket(context) {
+    acceptor.async_accept(socket, [this](const boost::system::error_code& error) {
+      if (error) return;
+      asio::write(socket, asio::buffer(settings()));
+      read();
+    });
+  }
+  void read() {
+    socket.async_read_some(
+        asio::buffer(bytes), [this](const boost::system::error_code& error, std::size_t size) {
+          if (error) {
+            is_closed = true;
+            return;
+          }
+          for (const Frame& frame : reader.push(std::string_view(bytes.data(), size)))
+            if (frame.type == FrameType::kPing) ++pings;
+          read();
+        });
+  }
+  [[nodiscard]] std::string url() const {
+    return "http://127.0.0.1:" + std::to_string(acceptor.local_endpoint().port());
+  }
+
+  asio::ip::tcp::acceptor acceptor;
+  asio::ip::tcp::socket socket;
+  std::array<char, 4096> bytes{};
+  FrameReader reader{true};
+  int pings = 0;
+  bool is_closed = false;
+};
+
+TEST(Keepalive, IsOffUnlessItIsAskedFor) { EXPECT_EQ(HttpLimits{}.keepalive, Duration::zero()); }
+
+TEST(Keepalive, FindsAPeerThatIsDead) {
+  World world(Backend::kPlain);
+  world.http_limits.keepalive = 20ms;
+  world.start({});
+  SilentServer silent(world.context);
+  world.channel = world.connect({silent.url()});
+  Events events;
+  const auto call = world.channel->call(kMethod);
+  call->start(events.tell());
+  call->send({"hello"});
+  ASSERT_TRUE(world.until([&] { return events.finished > 0 && silent.is_closed; }));
+  EXPECT_EQ(events.ending(), "UNAVAILABLE: the peer does not answer pings");
+  EXPECT_EQ(silent.pings, 1);
+}
+
+TEST(Keepalive, LeavesAPeerAloneThatAnswers) {
+  World world(Backend::kPlain);
+  world.http_limits.keepalive = 5ms;  // on both sides
+  Handlers handlers;
+  std::shared_ptr<ServerCall> served;
+  Events on_server;
+  handlers.add(kMethod, {.take = [&](std::shared_ptr<ServerCall> call) {
+                 served = std::move(call);
+                 served->start(on_server.tell());
+               }});
+  world.start(std::move(handlers));
+  Events events;
+  const auto call = world.channel->call(kMethod);
+  call->start(events.tell());
+  call->send({"hello"});
+  ASSERT_TRUE(world.until([&] { return served != nullptr; }));
+  world.context.restart();
+  world.context.run_for(100ms);
+  EXPECT_EQ(events.finished, 0) << events.ending();
+  EXPECT_EQ(on_server.finished, 0);
+  served->finish({});
+  ASSERT_TRUE(world.until([&] { return events.finished > 0; }));
+  EXPECT_EQ(events.ending(), "");
+}
+
+}  // namespace
+}  // namespace tiphys::rpc::http2
