@@ -37,7 +37,7 @@ class Process:
 
     def __init__(self, name, *words):
         self.command = [str(program(name)), *map(str, words)]
-        self.errors = tempfile.TemporaryFile("w+")
+        self.errors = tempfile.TemporaryFile("a+")     # reading it must not move where the peer writes
         self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True)
         self.lines = queue.SimpleQueue()
         self.reader = threading.Thread(target=self._read, daemon=True)
@@ -97,8 +97,8 @@ class Process:
 class Server(Process):
     """A peer that serves; address is where."""
 
-    def __init__(self, name, listen="tcp:127.0.0.1:0", identity=None):
-        super().__init__(name, "serve", "--listen", listen, *(identity.options() if identity else []))
+    def __init__(self, name, listen="tcp:127.0.0.1:0", identity=None, command="serve", more=()):
+        super().__init__(name, command, "--listen", listen, *(identity.options() if identity else []), *more)
         try:
             self.address = self.next_line().removeprefix("listening ")
         except AssertionError:

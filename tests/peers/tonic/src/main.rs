@@ -3,6 +3,7 @@
 mod client;
 mod options;
 mod server;
+mod stock;
 
 pub mod echo {
     tonic::include_proto!("tiphys.peer");
@@ -25,7 +26,12 @@ async fn run(words: Vec<String>) -> Result<i32, options::Error> {
         }
         "serve" => server::serve(options::parse(rest, "--listen", &[])?).await,
         "call" => client::call(options::parse(rest, "--connect", &[])?).await,
-        other => Err(options::Error::usage(format!("unknown command '{other}': expected cases, serve or call"))),
+        "stock-agent" => stock::agent(options::parse(rest, "--connect", &["--name", "--tags", "--protocol-version"])?).await,
+        "stock-cli" => stock::cli(options::parse(rest, "--connect", &["--deprecated=", "--protocol-version"])?).await,
+        "stock-server" => stock::server(options::parse(rest, "--listen", &["--server-hello"])?).await,
+        other => Err(options::Error::usage(format!(
+            "unknown command '{other}': expected cases, serve, call, stock-agent, stock-cli or stock-server"
+        ))),
     }
 }
 
