@@ -175,12 +175,20 @@ bool ClientCall::may_try_again(const StreamEnd& end) const {
          attempts_ < kMaxAttempts && context_->connect;
 }
 
+// A server that gives the stream up at its deadline may be quicker than our timer.
+Error ClientCall::error_of(const StreamEnd& end) const {
+  const bool is_cancel = end.kind == StreamEnd::Kind::kReset && end.reset == Reset::kCancel;
+  if (is_cancel && deadline_ && std::chrono::steady_clock::now() >= *deadline_)
+    return {Code::kDeadlineExceeded, "the deadline has passed"};
+  return error_of_end(end);
+}
+
 void ClientCall::on_closed(const StreamEnd& end) {
   const auto self = shared_from_this();
   stream_ = nullptr;
   if (may_try_again(end)) return context_->connect(self);
   inbox_.end();
-  if (!outcome_) outcome_ = failed(error_of_end(end));
+  if (!outcome_) outcome_ = failed(error_of(end));
   deliver();
 }
 

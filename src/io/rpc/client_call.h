@@ -71,6 +71,7 @@ class ClientCall final : public HttpStream::Listener,
   [[nodiscard]] Fields request_head(const Origin& origin) const;
   void take_head(const Fields& head);
   [[nodiscard]] bool may_try_again(const StreamEnd& end) const;
+  [[nodiscard]] Error error_of(const StreamEnd& end) const;
   void deliver();
   void tell_event(CallEvent event);
   void end_with(Outcome outcome);

@@ -500,6 +500,13 @@ TEST_F(ClientFrames, KnowWhatEveryResetMeans) {
   }
 }
 
+TEST_F(ClientFrames, TakeACancellationAtTheDeadlineForTheDeadline) {
+  call({.timeout = Duration(1)})->send({"hello"});
+  hear();
+  say(frame(FrameType::kReset, 0, 1, number32(kCancelCode)));
+  EXPECT_EQ(events_.code(), Code::kDeadlineExceeded);
+}
+
 TEST_F(ClientFrames, TryARefusedCallAgainAndGiveUpInTheEnd) {
   call()->send({"hello"});
   hear();
