@@ -5,7 +5,10 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/stubs/logging.h>
 
+#include <cstddef>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "base/strings.h"
 #include "io/wire/control_api.h"
@@ -52,7 +55,66 @@ Result<Message> decode_as(std::string_view name, std::string_view bytes) {
   return from_wire(*wire);
 }
 
+// The list in a message that may be cut anywhere; null when there is none.
+std::vector<WorkloadState>* states_of(ToServer& message) {
+  auto* const update = std::get_if<UpdateWorkloadState>(&message);
+  return update ? &update->states : nullptr;
+}
+std::vector<WorkloadState>* states_of(FromServer& message) {
+  auto* const update = std::get_if<UpdateWorkloadState>(&message);
+  return update ? &update->states : nullptr;
+}
+std::vector<LogEntry>* entries_of(ToServer& message) {
+  auto* const logs = std::get_if<LinkLogEntries>(&message);
+  return logs ? &logs->entries.entries : nullptr;
+}
+std::vector<LogEntry>* entries_of(FromServer& message) {
+  auto* const response = std::get_if<Response>(&message);
+  auto* const logs = response ? std::get_if<LogEntriesResponse>(&response->content) : nullptr;
+  return logs ? &logs->entries : nullptr;
+}
+
+// Moves the second half of the list into a message of its own.
+template <class Message, class Item>
+Message take_half(Message& message, std::vector<Item>* (*list_of)(Message&)) {
+  std::vector<Item> all = std::move(*list_of(message));
+  list_of(message)->clear();
+  Message rest = message;
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+  list_of(message)->assign(std::make_move_iterator(all.begin()), std::make_move_iterator(middle));
+  list_of(rest)->assign(std::make_move_iterator(middle), std::make_move_iterator(all.end()));
+  return rest;
+}
+
+template <class Message>
+void append_parts(std::vector<std::string>& parts, Message message, std::size_t limit) {
+  std::string bytes = encode(message);
+  const auto* const states = states_of(message);
+  const auto* const entries = entries_of(message);
+  const bool can_be_cut = (states && states->size() > 1) || (entries && entries->size() > 1);
+  if (bytes.size() <= limit || !can_be_cut) {
+    parts.push_back(std::move(bytes));
+    return;
+  }
+  Message rest = states ? take_half<Message, WorkloadState>(message, states_of)
+                        : take_half<Message, LogEntry>(message, entries_of);
+  append_parts(parts, std::move(message), limit);
+  append_parts(parts, std::move(rest), limit);
+}
+
 }  // namespace
+
+std::vector<std::string> encode_in_parts(const ToServer& message, std::size_t limit) {
+  std::vector<std::string> parts;
+  append_parts(parts, message, limit);
+  return parts;
+}
+
+std::vector<std::string> encode_in_parts(const FromServer& message, std::size_t limit) {
+  std::vector<std::string> parts;
+  append_parts(parts, message, limit);
+  return parts;
+}
 
 std::string encode(const ToServer& message) { return encode_as<grpc_api::ToServer>(message); }
 std::string encode(const FromServer& message) { return encode_as<grpc_api::FromServer>(message); }

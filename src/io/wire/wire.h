@@ -10,8 +10,10 @@
 //   kInvalidArgument   the bytes are no message, or a part that gives it its meaning is missing
 //   kNotFound          a log message without its inner message, which is to be ignored
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "model/messages.h"
@@ -25,6 +27,12 @@ std::string encode(const FromServer& message);
 Result<ToServer> decode_to_server(std::string_view bytes);
 // One part that cannot be read spoils its whole message: half a list of workloads would look like a deletion.
 Result<FromServer> decode_from_server(std::string_view bytes);
+
+// The same as several messages, in order, none larger than the limit: stock peers refuse more than 4 MiB. Lists of
+// workload states and log entries can be cut; any other message, and a single entry, stays whole whatever its size.
+constexpr std::size_t kPartLimit = 3 * 1024 * 1024;
+std::vector<std::string> encode_in_parts(const ToServer& message, std::size_t limit = kPartLimit);
+std::vector<std::string> encode_in_parts(const FromServer& message, std::size_t limit = kPartLimit);
 
 // A workload to its agent, and back.
 std::string encode(const ToAnkaios& message);
