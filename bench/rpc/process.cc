@@ -1,0 +1,82 @@
+#include "bench/rpc/process.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <utility>
+
+namespace tiphys::bench {
+
+namespace {
+
+[[noreturn]] void become(const char* program, int output) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // a run that is interrupted leaves no server behind
+  dup2(output, STDOUT_FILENO);
+  execl(program, program, nullptr);
+  _exit(127);
+}
+
+std::string read_line(int descriptor) {
+  std::string line;
+  char byte = 0;
+  while (read(descriptor, &byte, 1) == 1 && byte != '\n') line += byte;
+  return line;
+}
+
+void end(pid_t pid) {
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+}
+
+}  // namespace
+
+Result<ServerProcess> ServerProcess::start(const std::string& program) {
+  int pipe_ends[2];
+  if (pipe2(pipe_ends, O_CLOEXEC) != 0)
+    return fail(Code::kUnavailable, std::string("no pipe: ") + std::strerror(errno));
+  const pid_t pid = fork();
+  if (pid == 0) become(program.c_str(), pipe_ends[1]);
+  close(pipe_ends[1]);
+  const std::string line = pid > 0 ? read_line(pipe_ends[0]) : "";
+  close(pipe_ends[0]);
+  if (pid < 0) return fail(Code::kUnavailable, std::string("cannot fork: ") + std::strerror(errno));
+  std::uint16_t port = 0;
+  std::from_chars(line.data(), line.data() + line.size(), port);
+  if (port == 0) {
+    end(pid);
+    return fail(Code::kUnavailable, program + " did not start; build it first");
+  }
+  return ServerProcess(pid, port);
+}
+
+ServerProcess::ServerProcess(ServerProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, 0)), port_(other.port_) {}
+
+ServerProcess::~ServerProcess() {
+  if (pid_ > 0) end(pid_);
+}
+
+double ServerProcess::cpu_seconds() const {
+  clockid_t clock{};
+  timespec used{};
+  if (clock_getcpuclockid(pid_, &clock) != 0 || clock_gettime(clock, &used) != 0) return 0;
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
+
+Result<double> ServerProcess::memory_bytes() const {
+  const std::string path = "/proc/" + std::to_string(pid_) + "/smaps_rollup";
+  std::ifstream file(path);
+  for (std::string word; file >> word;)
+    if (double kilobytes = 0; word == "Pss:" && file >> kilobytes) return kilobytes * 1024;
+  return fail(Code::kUnavailable, path + ": has no Pss; the server may have ended");
+}
+
+}  // namespace tiphys::bench

@@ -1,0 +1,36 @@
+#pragma once
+
+// A server that is measured: a process of its own, killed when this goes.
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+
+namespace tiphys::bench {
+
+class ServerProcess {
+ public:
+  // Starts the program and waits until it has printed its port.
+  static Result<ServerProcess> start(const std::string& program);
+  ~ServerProcess();
+  ServerProcess(ServerProcess&& other) noexcept;
+  ServerProcess& operator=(ServerProcess&&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+  // All threads, since the start.
+  [[nodiscard]] double cpu_seconds() const;
+  // Proportional set size: its own pages, and its share of those that others have too.
+  [[nodiscard]] Result<double> memory_bytes() const;
+
+ private:
+  ServerProcess(pid_t pid, std::uint16_t port) : pid_(pid), port_(port) {}
+
+  pid_t pid_;
+  std::uint16_t port_;
+};
+
+}  // namespace tiphys::bench
