@@ -11,6 +11,7 @@ namespace tiphys::rpc::http2 {
 namespace {
 
 constexpr int kTurns = 16;  // of reading or writing, before others get theirs
+constexpr std::size_t kSlice = 1 * kKiB;
 
 Session::Time now() { return std::chrono::steady_clock::now(); }
 
@@ -98,8 +99,7 @@ bool Connection::read() {
     }
     if (progress->bytes > 0) {
       received_ = now();
-      session_.receive({buffers_->in.data(), progress->bytes});
-      if (is_closed_) return false;
+      if (!receive({buffers_->in.data(), progress->bytes})) return false;
       if (session_.is_over()) return true;
     }
     if (progress->need != Need::kNothing) {
@@ -109,6 +109,17 @@ bool Connection::read() {
   }
   advance_later();
   return true;
+}
+
+// What the first bytes led to is sent before the last ones are looked at, so that both sides have work at the same time.
+bool Connection::receive(std::string_view bytes) {
+  for (;;) {
+    session_.receive(bytes.substr(0, kSlice));
+    if (is_closed_) return false;
+    if (bytes.size() <= kSlice || session_.is_over()) return true;
+    bytes.remove_prefix(kSlice);
+    if (!write()) return false;
+  }
 }
 
 bool Connection::write() {

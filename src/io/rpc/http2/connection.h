@@ -52,6 +52,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   // Each says whether the connection is still there.
   bool shake_hands();
   bool read();
+  bool receive(std::string_view bytes);
   bool write();
   bool write_some(std::string_view& bytes);
 
