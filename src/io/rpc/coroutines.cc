@@ -97,21 +97,32 @@ asio::awaitable<void> ServerStream::over() {
   while (!state->is_over) co_await state->over.wait();
 }
 
+// Ends the call by itself rather than by the completion of its coroutine, which Asio would post: the status leaves
+// together with the last message.
+asio::awaitable<void> ServerStream::run(std::shared_ptr<const StreamHandler> handler,
+                                        ServerStream stream) {
+  Outcome outcome;
+  try {
+    auto running = (*handler)(stream);
+    outcome = co_await std::move(running);
+  } catch (...) {
+    outcome = outcome_of(std::current_exception());
+  }
+  const Metadata& trailers = stream.state_->trailers;
+  outcome.trailers.insert(outcome.trailers.begin(), trailers.begin(), trailers.end());
+  stream.call_->finish(outcome);
+}
+
 Handler coroutine(StreamHandler handler, Begins begins) {
   const auto shared = std::make_shared<const StreamHandler>(std::move(handler));
   const auto take = [shared](std::shared_ptr<ServerCall> call) {
     const ServerStream stream(call);
-    // The handler's captures live as long as its coroutine.
-    auto finished = [shared, call, state = stream.state_](const std::exception_ptr& failure,
-                                                          Outcome outcome) {
-      if (failure) outcome = outcome_of(failure);
-      outcome.trailers.insert(outcome.trailers.begin(), state->trailers.begin(),
-                              state->trailers.end());
-      call->finish(outcome);
-    };
-    asio::co_spawn(
-        call->executor(), (*shared)(stream),
-        asio::bind_cancellation_slot(stream.state_->cancelled.slot(), std::move(finished)));
+    const auto state = stream.state_;
+    auto running = ServerStream::run(shared, stream);
+    // The signal lives as long as something may listen to it.
+    const auto finished = [state](const std::exception_ptr&) {};
+    asio::co_spawn(call->executor(), std::move(running),
+                   asio::bind_cancellation_slot(state->cancelled.slot(), finished));
   };
   return {.take = take, .begins = begins};
 }

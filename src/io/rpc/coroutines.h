@@ -45,9 +45,12 @@ class ServerStream {
   boost::asio::awaitable<void> over();
 
  private:
-  friend Handler coroutine(std::function<boost::asio::awaitable<Outcome>(ServerStream)> handler,
-                           Begins begins);
+  using StreamHandler = std::function<boost::asio::awaitable<Outcome>(ServerStream)>;
+  friend Handler coroutine(StreamHandler handler, Begins begins);
   struct State;
+
+  static boost::asio::awaitable<void> run(std::shared_ptr<const StreamHandler> handler,
+                                          ServerStream stream);
 
   std::shared_ptr<ServerCall> call_;
   std::shared_ptr<State> state_;

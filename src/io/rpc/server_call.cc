@@ -56,7 +56,9 @@ void ServerCall::want() {
 void ServerCall::send_headers(const Metadata& metadata) {
   if (!stream_ || outcome_ || has_sent_headers_) return;
   has_sent_headers_ = true;
-  Fields head = response_head();
+  static const Fields plain_head = response_head();
+  if (metadata.empty()) return stream_->send_fields(plain_head, false);
+  Fields head = plain_head;
   append(head, metadata);
   stream_->send_fields(head, false);
 }
@@ -132,8 +134,9 @@ void ServerCall::deliver() {
       }
       if (!*is_there) break;
       inbox_.unwant();
-      hand_over();
-      continue;
+      // What the handler asks for is told before it goes on: a unary one never has to wait.
+      is_delivering_ = false;
+      return hand_over();
     }
     auto message = inbox_.take(stream_);
     if (!message) {
