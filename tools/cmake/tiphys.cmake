@@ -67,6 +67,8 @@ endif()
 
 add_library(tiphys_flags INTERFACE)
 target_include_directories(tiphys_flags INTERFACE "${CMAKE_SOURCE_DIR}/src" "${CMAKE_SOURCE_DIR}")
+# A call has more coroutine frames than the two that Asio keeps for the next one; must be the same in every file.
+target_compile_definitions(tiphys_flags INTERFACE BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE=8)
 target_compile_options(tiphys_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wold-style-cast -Wnon-virtual-dtor
   $<$<BOOL:${TIPHYS_WERROR}>:-Werror>

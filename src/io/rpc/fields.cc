@@ -7,6 +7,8 @@ namespace tiphys::rpc {
 
 namespace {
 
+constexpr std::size_t kTypicalSize = 256;  // of a request's head
+
 struct Lengths {
   std::uint32_t name;
   std::uint32_t value;
@@ -38,6 +40,7 @@ void Fields::add(std::string_view name, std::string_view value) {
                         static_cast<std::uint32_t>(value.size())};
   char bytes[sizeof lengths];
   std::memcpy(bytes, &lengths, sizeof lengths);
+  if (packed_.empty()) packed_.reserve(kTypicalSize);
   packed_.append(bytes, sizeof bytes).append(name).append(value);
   ++count_;
 }

@@ -149,7 +149,7 @@ class SocketConnector final : public Connector {
       : executor_(std::move(executor)),
         resolver_(resolver),
         options_(std::move(options)),
-        buffers_(std::make_shared<Buffers>()) {}
+        buffers_(std::make_shared_for_overwrite<Buffers>()) {}
 
   Result<std::shared_ptr<HttpConnection>> connect(
       const std::string& url, std::shared_ptr<HttpConnection::Owner> owner) override {

@@ -57,7 +57,7 @@ class Listener final : public HttpListener, public std::enable_shared_from_this<
         address_(local_address(descriptor)),
         descriptor_(executor, descriptor),
         pause_(executor),
-        buffers_(std::make_shared<Buffers>()) {
+        buffers_(std::make_shared_for_overwrite<Buffers>()) {
     struct stat status{};
     if (address_.is_unix() && lstat(path_of(to_string(address_)).c_str(), &status) == 0)
       file_ = status.st_ino;
