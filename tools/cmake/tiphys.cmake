@@ -6,6 +6,8 @@
 #     SYSTEM  nettle                  third-party libraries, linked privately
 #     TESTS   control_loop_test.cc)
 #
+#   tiphys_proto(greeter_proto greeter.proto)      messages for the lite runtime, as a library
+#
 # DEPENDS is what the folder may include. TESTS become one executable <name>_test which ctest runs and which
 # leaves its list of results in build/<preset>/results/<name>.json for the requirement trace.
 
@@ -101,4 +103,22 @@ function(tiphys_library name)
   if(ARG_TESTS)
     tiphys_test(${name}_test SOURCES ${ARG_TESTS} DEPENDS ${name} ${ARG_TEST_DEPENDS})
   endif()
+endfunction()
+
+find_package(Protobuf REQUIRED)
+
+# Generated code is held to no rules of ours, neither as a source nor as a header.
+function(tiphys_proto name proto)
+  get_filename_component(source "${proto}" ABSOLUTE)
+  get_filename_component(folder "${source}" DIRECTORY)
+  get_filename_component(stem "${source}" NAME_WE)
+  set(generated "${CMAKE_CURRENT_BINARY_DIR}")
+  add_custom_command(
+    OUTPUT "${generated}/${stem}.pb.cc" "${generated}/${stem}.pb.h"
+    COMMAND protobuf::protoc "--proto_path=${folder}" "--cpp_out=lite:${generated}" "${source}"
+    DEPENDS "${source}" protobuf::protoc
+    VERBATIM)
+  add_library(${name} STATIC "${generated}/${stem}.pb.cc" "${generated}/${stem}.pb.h")
+  target_include_directories(${name} SYSTEM PUBLIC "${generated}")
+  target_link_libraries(${name} PUBLIC protobuf::libprotobuf-lite)
 endfunction()
