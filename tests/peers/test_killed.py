@@ -12,6 +12,7 @@ import relay
 
 SECONDS = peers.SECONDS
 AT_ONCE = 3
+KINDS = ["unary", "collect", "expand", "chat"]
 
 
 def stages(killed):
@@ -39,17 +40,20 @@ def setUpModule():
 
 class Killed(unittest.TestCase):
     def check_all(self, killed, check):
-        """Runs check(other, name of the stage, stage) for every other peer and stage."""
+        """Runs check(other, kind of call, name of the stage, stage) for every other peer and stage, with changing kinds."""
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-            outcomes = [(other, name, pool.submit(check, other, name, stage))
-                        for other in peers.OTHERS for name, stage in stages(killed).items()]
-        for other, name, outcome in outcomes:
-            with self.subTest(other=other, stage=name):
+            outcomes = []
+            for row, other in enumerate(peers.OTHERS):
+                for column, (name, stage) in enumerate(stages(killed).items()):
+                    kind = KINDS[(row + column) % len(KINDS)]
+                    outcomes.append((other, kind, name, pool.submit(check, other, kind, name, stage)))
+        for other, kind, name, outcome in outcomes:
+            with self.subTest(other=other, kind=kind, stage=name):
                 outcome.result()
 
     def test_server_is_killed(self):
         """Our client sees UNAVAILABLE, and its next call succeeds with a new server at the same address."""
-        def check(other, name, stage):
+        def check(other, kind, name, stage):
             with peers.Server(other) as server, relay.Relay(server.address) as between, \
                     peers.Process(peers.OURS, "talk", "--connect", between.address) as client:
                 between.arm(stage, server.kill)
@@ -58,7 +62,7 @@ class Killed(unittest.TestCase):
                     self.assertTrue(between.wait_until_passed(relay.Frame.ends_stream, SECONDS), client.described())
                     server.terminate()
                 else:
-                    client.say("unary 100000")
+                    client.say(f"{kind} 100000")
                 code, _, text = client.next_line().partition(" ")
                 self.assertTrue(between.reached.wait(SECONDS), f"{code} {text}: and the server was not killed")
                 self.assertEqual(code, "UNAVAILABLE", text)
@@ -75,9 +79,9 @@ class Killed(unittest.TestCase):
 
     def test_client_is_killed(self):
         """Our server serves the next client; one that drains comes to its end."""
-        def check(other, name, stage):
+        def check(other, kind, name, stage):
             with peers.Server(peers.OURS) as server, relay.Relay(server.address) as between:
-                with peers.Process(other, "call", "--connect", between.address, "unary-large") as client:
+                with peers.Process(other, "call", "--connect", between.address, f"{kind}-large") as client:
                     between.arm(stage, client.kill)
                     if name == "during the drain":
                         self.assertTrue(between.held.wait(SECONDS), client.described())

@@ -4,6 +4,7 @@
 """
 
 import concurrent.futures
+import dataclasses
 import itertools
 import pathlib
 import sys
@@ -80,6 +81,48 @@ class Matrix(unittest.TestCase):
         for name in peers.OURS, *peers.OTHERS:
             with self.subTest(name):
                 self.assertEqual(peers.cases(name), CASES)
+
+
+class Certificates(unittest.TestCase):
+    """What ours says to certificates that are not in order; the other side sees to the rest."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.cluster = certificates.Cluster(folder.name)
+
+    def test_server_refuses_bad_clients_and_serves_good_ones(self):
+        cluster = self.cluster
+        with peers.Server(peers.OURS, identity=cluster.server) as server:
+            for client in peers.OTHERS:
+                for name, identity in ("expired", cluster.expired), ("foreign", cluster.foreign):
+                    with self.subTest(client=client, certificate=name):
+                        self.assertNotEqual(peers.call(client, server.address, ["unary-basic"], identity), "")
+                with self.subTest(client=client, certificate="good"):
+                    self.assertEqual(peers.call(client, server.address, ["unary-basic"], cluster.agent), "")
+                with self.subTest(client=client, certificate="none"):
+                    self.assertNotEqual(peers.call(client, server.address, ["unary-basic"]), "")
+
+    def test_client_refuses_bad_servers(self):
+        cluster = self.cluster
+        foreign = certificates.Authority(cluster.authority.folder / "foreign").issue("server", dns="ank-server")
+        for name, identity in [
+            ("expired", cluster.authority.issue("expired-server", dns="ank-server", expired=True)),
+            ("foreign", dataclasses.replace(foreign, ca=cluster.authority.cert)),
+            ("of another name", cluster.agent),
+            ("without a name", cluster.nameless),
+        ]:
+            with self.subTest(name), peers.Server("go", identity=identity) as server:
+                wrong = peers.call(peers.OURS, server.address, ["unary-basic"], cluster.agent)
+                self.assertIn("failed unary-basic", wrong)
+                self.assertIn("UNAVAILABLE", wrong)
+
+    def test_authority_of_version_1_is_accepted(self):
+        authority = self.cluster.first_version
+        server_identity, client_identity = authority.issue("server", dns="ank-server"), authority.issue("agent", dns="agent_A")
+        for client, server in (peers.OURS, "tonic"), ("tonic", peers.OURS):
+            with self.subTest(client=client, server=server), peers.Server(server, identity=server_identity) as running:
+                self.assertEqual(peers.call(client, running.address, ["unary-basic"], client_identity), "")
 
 
 if __name__ == "__main__":

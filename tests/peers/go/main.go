@@ -92,7 +92,7 @@ func pattern(size int) []byte {
 	return result
 }
 
-// run answers with the exit code; an error is one of the words.
+// run answers with the exit code, and with what is to be said about it.
 func run(words []string) (int, error) {
 	if len(words) == 0 {
 		return 2, errors.New("expected cases, serve, call or talk")
@@ -103,31 +103,25 @@ func run(words []string) (int, error) {
 		}
 		return 0, nil
 	}
-	flag := "--connect"
-	if words[0] == "serve" {
-		flag = "--listen"
+	commands := map[string]struct {
+		flag string
+		run  func(options) (int, error)
+	}{"serve": {"--listen", serve}, "call": {"--connect", call}, "talk": {"--connect", talk}}
+	command, known := commands[words[0]]
+	if !known {
+		return 2, fmt.Errorf("unknown command '%s': expected cases, serve, call or talk", words[0])
 	}
-	o, err := parseOptions(words[1:], flag)
+	o, err := parseOptions(words[1:], command.flag)
 	if err != nil {
 		return 2, err
 	}
-	switch words[0] {
-	case "serve":
-		return 1, serve(o)
-	case "call":
-		return call(o)
-	case "talk":
-		return 1, talk(o, os.Stdin)
-	}
-	return 2, fmt.Errorf("unknown command '%s': expected cases, serve, call or talk", words[0])
+	return command.run(o)
 }
 
 func main() {
 	code, err := run(os.Args[1:])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "go-peer:", err)
-	} else if code == 1 && os.Args[1] != "call" {
-		code = 0
 	}
 	os.Exit(code)
 }

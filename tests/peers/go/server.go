@@ -155,14 +155,14 @@ func (s *server) Chat(stream grpc.BidiStreamingServer[echo.EchoRequest, echo.Ech
 	}
 }
 
-func serve(o options) error {
+func serve(o options) (int, error) {
 	transport, err := o.transport()
 	if err != nil {
-		return err
+		return 1, err
 	}
 	listener, err := net.Listen(o.network, o.address)
 	if err != nil {
-		return err
+		return 1, err
 	}
 	host := grpc.NewServer(grpc.Creds(transport), grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage))
 	echo.RegisterEchoServer(host, &server{waits: waits{states: map[string]echo.Wait{}}})
@@ -179,5 +179,8 @@ func serve(o options) error {
 		os.Exit(0)
 	}()
 	fmt.Printf("listening %s:%s\n", o.network, listener.Addr())
-	return host.Serve(listener)
+	if err := host.Serve(listener); err != nil {
+		return 1, err
+	}
+	return 0, nil
 }
