@@ -79,6 +79,14 @@ class Server::Listening : public std::enable_shared_from_this<Listening> {
       connection->close("the server shuts down");
   }
 
+  // Ends everything without waiting; connections that still have to say so live on their own until then.
+  void abandon() {
+    listener_->stop();
+    close_all();
+    connections_.clear();
+    if (grace_) context_->deadlines->remove(*std::exchange(grace_, std::nullopt));
+  }
+
   [[nodiscard]] std::size_t connection_count() const { return connections_.size(); }
 
  private:
@@ -180,8 +188,7 @@ Server::Server(boost::asio::any_io_executor executor, shell::Log& log)
       deadlines_(std::make_shared<Deadlines>(executor_)) {}
 
 Server::~Server() {
-  close(Duration::zero(), [] {});
-  for (const auto& [number, listening] : listening_) listening->close_all();
+  for (const auto& [number, listening] : listening_) listening->abandon();
 }
 
 Server::ListenerNumber Server::listen(std::unique_ptr<HttpListener> listener,
