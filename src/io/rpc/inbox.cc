@@ -19,6 +19,11 @@ Status Inbox::add(std::string_view bytes, HttpStream& stream) {
   if (!budget_->take(bytes.size()))
     return fail(Code::kResourceExhausted,
                 "the memory for messages that are being received is used up; try again later");
+  // What was taken makes room: else a peer that is always ahead of the reader would let this grow for ever.
+  if (waiting_from_ > waiting_.size() / 2) {
+    waiting_.erase(0, waiting_from_);
+    waiting_from_ = 0;
+  }
   waiting_.append(bytes);
   return {};
 }
