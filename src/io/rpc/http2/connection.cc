@@ -61,6 +61,7 @@ void Connection::advance() {
   is_advancing_ = true;
   if (shake_hands() && read() && write() && session_.is_over() && pending_.empty())
     give_up(session_.failure());
+  if (session_.is_closing()) give_up(session_.failure());
   is_advancing_ = false;
   if (!is_closed_) watch();
 }
@@ -93,8 +94,7 @@ bool Connection::read() {
       return false;
     }
     if (progress->is_ended) {
-      give_up(session_.has_settings() ? session_.failure()
-                                      : "the peer closed the connection before it said anything");
+      give_up(session_.end_of_carrier());
       return false;
     }
     if (progress->bytes > 0) {

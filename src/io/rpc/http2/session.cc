@@ -37,6 +37,13 @@ Reset to_reset(std::uint32_t code) {
   return Reset::kOther;
 }
 
+// What a peer says ends in logs.
+std::string printable(std::string_view text) {
+  std::string safe(text);
+  std::ranges::replace_if(safe, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return safe;
+}
+
 std::vector<nghttp2_nv> to_pairs(const Fields& fields) {
   const auto bytes = [](std::string_view text) {
     return const_cast<std::uint8_t*>(
@@ -58,8 +65,10 @@ struct Options {
     nghttp2_option_set_no_auto_window_update(native, 1);
     nghttp2_option_set_no_closed_streams(native, 1);
     nghttp2_option_set_peer_max_concurrent_streams(native, limits.streams);
-    nghttp2_option_set_max_outbound_ack(native, limits.control_burst);
-    nghttp2_option_set_stream_reset_rate_limit(native, limits.control_burst, limits.control_rate);
+    // Ours is the lower limit, and names the offence; this one catches acks that the peer never reads.
+    nghttp2_option_set_max_outbound_ack(native, std::size_t{2} * limits.control_burst);
+    nghttp2_option_set_stream_reset_rate_limit(native, std::uint64_t{2} * limits.control_burst,
+                                               limits.control_rate);
     nghttp2_option_set_max_continuations(native, 8);
     nghttp2_option_set_max_settings(native, 32);
   }
@@ -248,6 +257,7 @@ struct Session::Callbacks {
     nghttp2_session_callbacks_set_on_begin_headers_callback(native, on_begin_headers);
     nghttp2_session_callbacks_set_on_header_callback(native, on_header);
     nghttp2_session_callbacks_set_on_frame_recv_callback(native, on_frame);
+    nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(native, on_invalid_frame);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(native, on_data);
     nghttp2_session_callbacks_set_on_stream_close_callback(native, on_stream_close);
     nghttp2_session_callbacks_set_on_frame_send_callback(native, on_frame_sent);
@@ -298,22 +308,29 @@ struct Session::Callbacks {
         if (Stream* const of = stream(session, frame->hd.stream_id)) take_head(here, *of, *frame);
         break;
       case NGHTTP2_DATA:
-        if (frame->hd.length == 0 && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0)
-          here.count_control_frame();
+        if (frame->hd.length == frame->data.padlen &&
+            (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0)
+          here.count_control_frame("empty frames");
         if (Stream* const of = stream(session, frame->hd.stream_id)) take_end(*of, *frame);
         break;
       case NGHTTP2_SETTINGS:
         if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0) break;
-        here.count_control_frame();
+        here.count_control_frame("settings");
         if (!std::exchange(here.has_settings_, true) && here.owner_) here.owner_->on_ready();
         break;
       case NGHTTP2_PING:
         if ((frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) {
-          here.count_control_frame();
+          here.count_control_frame("pings");
         } else {
           here.awaits_ping_ = false;
           if (here.is_draining_) here.say_last_stream();
         }
+        break;
+      case NGHTTP2_RST_STREAM:
+        here.count_control_frame("resets");
+        break;
+      case NGHTTP2_PUSH_PROMISE:  // perhaps before it has our settings, but no server of gRPC's pushes
+        here.terminate(NGHTTP2_PROTOCOL_ERROR, "the peer pushes streams");
         break;
       case NGHTTP2_GOAWAY:
         take_goaway(here, frame->goaway);
@@ -321,6 +338,14 @@ struct Session::Callbacks {
       default:
         break;
     }
+    return 0;
+  }
+
+  // nghttp2 resets the stream. A peer can make us do that as often as it likes, so it counts like a reset of its own.
+  static int on_invalid_frame(nghttp2_session*, const nghttp2_frame* frame, int, void* user) {
+    Session& here = self(user);
+    if (frame->hd.type == NGHTTP2_HEADERS) here.is_inside_head_ = false;
+    here.count_control_frame("broken frames");
     return 0;
   }
 
@@ -332,6 +357,9 @@ struct Session::Callbacks {
       if (here.owner_) here.owner_->on_stream(of, fields, end);
       return;
     }
+    if (frame.headers.cat == NGHTTP2_HCAT_RESPONSE &&
+        fields.find(":status").value_or("").starts_with('1'))
+      here.count_control_frame("informational answers");
     if (const auto listener = of.listener_) listener->on_fields(fields);
     take_end(of, frame);
   }
@@ -348,8 +376,8 @@ struct Session::Callbacks {
                       nghttp2_http2_strerror(goaway.error_code);
       if (goaway.opaque_data_len > 0)
         here.failure_.append(" (")
-            .append(reinterpret_cast<const char*>(goaway.opaque_data),
-                    std::min<std::size_t>(goaway.opaque_data_len, 200))
+            .append(printable({reinterpret_cast<const char*>(goaway.opaque_data),
+                               std::min<std::size_t>(goaway.opaque_data_len, 200)}))
             .append(")");
     }
     if (!std::exchange(here.is_going_away_, true) && here.owner_) here.owner_->on_going_away();
@@ -397,7 +425,11 @@ struct Session::Callbacks {
         nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id, NGHTTP2_NO_ERROR);
     } else if (frame->hd.type == NGHTTP2_GOAWAY && frame->goaway.error_code != NGHTTP2_NO_ERROR &&
                here.failure_.empty()) {
-      here.failure_ = here.broke_protocol(nghttp2_http2_strerror(frame->goaway.error_code));
+      // The reason that nghttp2 gives the peer says more than the code.
+      const std::string reason(reinterpret_cast<const char*>(frame->goaway.opaque_data),
+                               frame->goaway.opaque_data_len);
+      here.failure_ = here.broke_protocol(
+          reason.empty() ? nghttp2_http2_strerror(frame->goaway.error_code) : reason.c_str());
     }
     return 0;
   }
@@ -417,7 +449,8 @@ Session::Session(Role role, const HttpLimits& limits, std::shared_ptr<const Peer
       origin_(std::move(origin)),
       wake_(std::move(wake)),
       rate_checked_(std::chrono::steady_clock::now()),
-      rate_tokens_(limits.control_burst) {
+      rate_tokens_(limits.control_burst),
+      frames_(role == Role::kServer ? NGHTTP2_CLIENT_MAGIC_LEN : 0) {
   const Options options(limits_);
   const Callbacks callbacks;
   const int made =
@@ -440,9 +473,34 @@ Session::~Session() { nghttp2_session_del(session_); }
 
 void Session::receive(std::string_view bytes) {
   if (is_broken_) return;
+  frames_.pass(bytes);
   const ssize_t taken = nghttp2_session_mem_recv(
       session_, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
   if (taken < 0) fail(broke_protocol(nghttp2_strerror(static_cast<int>(taken))));
+}
+
+void Session::FrameCounter::pass(std::string_view bytes) {
+  while (!bytes.empty()) {
+    if (rest_ == 0) {
+      head_[head_size_++] = bytes.front();
+      bytes.remove_prefix(1);
+      if (head_size_ < sizeof head_) continue;
+      head_size_ = 0;
+      for (const char byte : std::string_view(head_, 3))
+        rest_ = rest_ << 8 | static_cast<unsigned char>(byte);
+    } else {
+      const std::size_t part = std::min<std::size_t>(rest_, bytes.size());
+      bytes.remove_prefix(part);
+      rest_ -= static_cast<std::uint32_t>(part);
+    }
+  }
+}
+
+std::string Session::end_of_carrier() const {
+  if (!has_settings_) return "the peer closed the connection before it said anything";
+  if (failure_.empty() && frames_.is_inside())
+    return "the peer closed the connection in the middle of a frame";
+  return failure_;
 }
 
 std::string Session::broke_protocol(const char* otherwise) const {
@@ -543,8 +601,8 @@ void Session::say_last_stream() {
 
 void Session::close(const std::string& why) {
   if (is_broken_) return;
-  if (failure_.empty()) failure_ = why;
-  nghttp2_session_terminate_session(session_, NGHTTP2_NO_ERROR);
+  is_closing_ = true;
+  terminate(NGHTTP2_NO_ERROR, why);
   wake();
 }
 
@@ -565,15 +623,19 @@ void Session::reset_stalled(Time since) {
     if (stream.queued_ > 0 && stream.moved_ <= since) stream.reset(Reset::kEnhanceYourCalm);
 }
 
-void Session::count_control_frame() {
+void Session::count_control_frame(const char* what) {
   const Time now = std::chrono::steady_clock::now();
   const double seconds =
       std::chrono::duration<double>(now - std::exchange(rate_checked_, now)).count();
   rate_tokens_ =
       std::min<double>(limits_.control_burst, rate_tokens_ + seconds * limits_.control_rate) - 1;
-  if (rate_tokens_ >= 0) return;
-  if (failure_.empty()) failure_ = "the peer sends too many pings and settings";
-  nghttp2_session_terminate_session(session_, NGHTTP2_ENHANCE_YOUR_CALM);
+  if (rate_tokens_ < 0)
+    terminate(NGHTTP2_ENHANCE_YOUR_CALM, std::string("the peer sends too many ") + what);
+}
+
+void Session::terminate(std::uint32_t code, std::string why) {
+  if (failure_.empty()) failure_ = std::move(why);
+  nghttp2_session_terminate_session(session_, code);
 }
 
 }  // namespace tiphys::rpc::http2

@@ -49,6 +49,10 @@ class Session final : public HttpConnection {
   // Nothing more will be received or produced; the carrier flushes, closes and calls lost(failure()).
   [[nodiscard]] bool is_over() const;
   [[nodiscard]] const std::string& failure() const { return failure_; }
+  // close() was called: what the carrier can't send at once is not worth waiting for.
+  [[nodiscard]] bool is_closing() const { return is_closing_; }
+  // What to say when the peer ends the carrier; empty when that is in good order.
+  [[nodiscard]] std::string end_of_carrier() const;
 
   // The peer's settings have come.
   [[nodiscard]] bool has_settings() const { return has_settings_; }
@@ -73,11 +77,25 @@ class Session final : public HttpConnection {
   class Stream;
   struct Callbacks;
 
+  // Follows where frames begin and end, which nghttp2 does not tell.
+  class FrameCounter {
+   public:
+    explicit FrameCounter(std::uint32_t preface) : rest_(preface) {}
+    void pass(std::string_view bytes);
+    [[nodiscard]] bool is_inside() const { return head_size_ > 0 || rest_ > 0; }
+
+   private:
+    std::uint32_t rest_;  // of the payload, or of the preface
+    std::uint8_t head_size_ = 0;
+    char head_[9] = {};
+  };
+
   void wake() { wake_(); }
   void fail(std::string why);
   [[nodiscard]] std::string broke_protocol(const char* otherwise) const;
   void say_last_stream();
-  void count_control_frame();
+  void count_control_frame(const char* what);
+  void terminate(std::uint32_t code, std::string why);
   void remove(Stream& stream, const StreamEnd& end);
   void tell_writable();
 
@@ -95,14 +113,16 @@ class Session final : public HttpConnection {
   std::string hint_;  // nghttp2's last words about what it received
   Time rate_checked_;
   double rate_tokens_;
+  FrameCounter frames_;
   bool has_settings_ = false;
   bool is_inside_head_ = false;
   bool is_going_away_ = false;  // the peer said so
   bool is_draining_ = false;    // we said so
   bool said_last_stream_ = false;
   bool awaits_ping_ = false;
-  bool is_broken_ = false;  // nghttp2 can't go on
-  bool is_closed_ = false;  // the owner knows
+  bool is_closing_ = false;  // we want to
+  bool is_broken_ = false;   // nghttp2 can't go on
+  bool is_closed_ = false;   // the owner knows
 };
 
 }  // namespace tiphys::rpc::http2
