@@ -1,0 +1,131 @@
+#pragma once
+
+// A peer without manners: a blocking TCP socket, frames of HTTP/2 made by hand, and header blocks that say whatever the
+// test wants. Every wait has a limit, after which the test fails.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tiphys::rpc {
+
+enum class FrameType : std::uint8_t {
+  kData = 0,
+  kHeaders = 1,
+  kPriority = 2,
+  kReset = 3,
+  kSettings = 4,
+  kPushPromise = 5,
+  kPing = 6,
+  kGoAway = 7,
+  kWindowUpdate = 8,
+  kContinuation = 9,
+};
+
+constexpr std::uint8_t kEndStream = 0x1;
+constexpr std::uint8_t kAck = 0x1;
+constexpr std::uint8_t kEndHeaders = 0x4;
+
+struct Frame {
+  FrameType type;
+  std::uint8_t flags;
+  std::uint32_t stream;
+  std::string payload;
+
+  [[nodiscard]] bool ends_stream() const {
+    return (type == FrameType::kData || type == FrameType::kHeaders) && (flags & kEndStream) != 0;
+  }
+};
+
+// --- bytes ---
+
+// Big-endian, as many bytes as are asked for.
+std::string number(std::uint64_t value, int bytes);
+std::string frame(FrameType type, std::uint8_t flags, std::uint32_t stream,
+                  std::string_view payload = {});
+// Preface and settings of a client, and the settings of a server.
+std::string client_hello(std::string_view settings = {});
+std::string server_hello(std::string_view settings = {});
+std::string setting(std::uint16_t name, std::uint32_t value);
+std::string window_update(std::uint32_t stream, std::uint32_t increment);
+
+// HPACK without Huffman: an integer behind a prefix of so many bits, a field that the table does not keep, one that it
+// keeps, and a reference to an entry of the table.
+std::string integer(std::uint8_t first, int prefix_bits, std::uint64_t value);
+std::string field(std::string_view name, std::string_view value);
+std::string kept_field(std::string_view name, std::string_view value);
+std::string reference(std::uint64_t index);
+
+// The fields of a gRPC request for this method, the head of an answer, and trailers.
+std::string request_block(std::string_view method);
+std::string answer_block();
+std::string trailers_block(std::string_view status);
+// The grpc-status in a block that our side made, as text; empty when there is none.
+std::string grpc_status(const std::string& block);
+// A whole request's head in one frame.
+std::string request_head(std::uint32_t stream, std::string_view method,
+                         std::uint8_t more_flags = 0);
+
+// gRPC's prefix for a message of that length, and the message with it.
+std::string message_prefix(std::uint32_t length, std::uint8_t flag = 0);
+std::string message(std::string_view bytes);
+
+// --- sockets ---
+
+class RawSocket {
+ public:
+  RawSocket() = default;
+  explicit RawSocket(int descriptor) : descriptor_(descriptor) {}
+  ~RawSocket() { close(); }
+  RawSocket(RawSocket&& other) noexcept;
+  RawSocket& operator=(RawSocket&& other) noexcept;
+
+  // "127.0.0.1:4711"
+  static RawSocket connect(const std::string& address);
+
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+  // False when the peer has closed the connection.
+  bool send(std::string_view bytes);
+  // Nothing at the end of the connection. Only complete frames count.
+  std::optional<Frame> read_frame();
+  // The next frame of this type; others before it are dropped.
+  std::optional<Frame> await_frame(FrameType type);
+  // Everything up to the end of one stream: its frames of headers and data, or the reset.
+  std::optional<Frame> await_end_of(std::uint32_t stream);
+  // Reads and drops until the peer closes or resets the connection.
+  void await_close();
+  // As a server: takes the client's preface.
+  bool read_preface();
+
+  void close();
+  void half_close();
+  // Closes so that the peer sees "connection reset".
+  void reset();
+
+ private:
+  bool fill(std::size_t wanted);
+
+  int descriptor_ = -1;
+  std::string received_;
+};
+
+class RawListener {
+ public:
+  RawListener();
+  ~RawListener();
+  RawListener(const RawListener&) = delete;
+  RawListener& operator=(const RawListener&) = delete;
+
+  [[nodiscard]] std::string url() const { return "http://" + address_; }
+  [[nodiscard]] std::string secure_url() const { return "https://" + address_; }
+  RawSocket accept();
+  // Nothing when none came for a moment.
+  std::optional<RawSocket> accept_if_there();
+
+ private:
+  int descriptor_;
+  std::string address_;
+};
+
+}  // namespace tiphys::rpc
