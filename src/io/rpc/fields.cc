@@ -1,5 +1,6 @@
 #include "io/rpc/fields.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -38,10 +39,13 @@ Fields::Iterator& Fields::Iterator::operator++() {
 void Fields::add(std::string_view name, std::string_view value) {
   const Lengths lengths{static_cast<std::uint32_t>(name.size()),
                         static_cast<std::uint32_t>(value.size())};
-  char bytes[sizeof lengths];
-  std::memcpy(bytes, &lengths, sizeof lengths);
   if (packed_.empty()) packed_.reserve(kTypicalSize);
-  packed_.append(bytes, sizeof bytes).append(name).append(value);
+  const std::size_t end = packed_.size();
+  packed_.resize(end + sizeof lengths + name.size() + value.size());
+  char* const into = packed_.data() + end;
+  std::memcpy(into, &lengths, sizeof lengths);
+  std::copy(name.begin(), name.end(), into + sizeof lengths);
+  std::copy(value.begin(), value.end(), into + sizeof lengths + name.size());
   ++count_;
 }
 
