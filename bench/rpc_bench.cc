@@ -43,10 +43,12 @@ Round calls(const std::string& program, std::size_t connections, std::size_t con
   };
 }
 
+// One call at a time has no budget: two processes that wake each other measure the kernel first of all.
 void compare_calls(Report& report, int rounds, const Programs& programs, std::size_t connections,
                    std::size_t concurrent) {
+  const Budget budget = connections * concurrent > 1 ? at_least(2.5) : Budget{};
   const std::string shape = std::to_string(connections) + " x " + std::to_string(concurrent);
-  report.compare({{.name = shape + ": calls", .unit = "1/s", .budget = at_least(2.5)},
+  report.compare({{.name = shape + ": calls", .unit = "1/s", .budget = budget},
                   {.name = shape + ": server's processor time a call", .unit = "us"},
                   {.name = shape + ": latency, median", .unit = "us"},
                   {.name = shape + ": latency, 99 of 100", .unit = "us"}},
@@ -58,11 +60,11 @@ void compare_calls(Report& report, int rounds, const Programs& programs, std::si
 Round idle_memory(const std::string& program) {
   return [=]() -> Result<std::vector<double>> {
     TIPHYS_TRY(const ServerProcess server, ServerProcess::start(program));
-    TIPHYS_TRY(const double started, server.memory_bytes());
+    TIPHYS_TRY(const auto started, server.memory());
     Load load(server.port(), 1);
     TIPHYS_REQUIRE(load.touch());
-    TIPHYS_TRY(const double called, server.memory_bytes());
-    return std::vector{started / 1024, called / 1024};
+    TIPHYS_TRY(const auto called, server.memory());
+    return std::vector{started.all_bytes / 1024, called.all_bytes / 1024, called.own_bytes / 1024};
   };
 }
 
@@ -71,11 +73,11 @@ Round memory_per_connection(const std::string& program) {
     TIPHYS_TRY(const ServerProcess server, ServerProcess::start(program));
     Load first(server.port(), 1);
     TIPHYS_REQUIRE(first.touch());
-    TIPHYS_TRY(const double before, server.memory_bytes());
+    TIPHYS_TRY(const auto before, server.memory());
     Load load(server.port(), kIdleConnections);
     TIPHYS_REQUIRE(load.touch());
-    TIPHYS_TRY(const double after, server.memory_bytes());
-    return std::vector{(after - before) / 1024 / kIdleConnections};
+    TIPHYS_TRY(const auto after, server.memory());
+    return std::vector{(after.all_bytes - before.all_bytes) / 1024 / kIdleConnections};
   };
 }
 
@@ -84,10 +86,11 @@ Round memory_per_stream(const std::string& program) {
     TIPHYS_TRY(const ServerProcess server, ServerProcess::start(program));
     Load load(server.port(), kStreamConnections);
     TIPHYS_REQUIRE(load.touch());
-    TIPHYS_TRY(const double before, server.memory_bytes());
+    TIPHYS_TRY(const auto before, server.memory());
     TIPHYS_REQUIRE(load.open_streams(kStreamsEach));
-    TIPHYS_TRY(const double after, server.memory_bytes());
-    return std::vector{(after - before) / 1024 / (kStreamConnections * kStreamsEach)};
+    TIPHYS_TRY(const auto after, server.memory());
+    return std::vector{(after.all_bytes - before.all_bytes) / 1024 /
+                       (kStreamConnections * kStreamsEach)};
   };
 }
 
@@ -110,9 +113,11 @@ int run(const Options& options) {
   compare_calls(report, rounds, programs, 1, 1);
   compare_calls(report, rounds, programs, 1, 32);
   compare_calls(report, rounds, programs, 8, 8);
-  report.compare({{.name = "memory, idle, just started", .unit = "KiB", .budget = at_most(0.3)},
-                  {.name = "memory, idle, after a call", .unit = "KiB", .budget = at_most(0.3)}},
-                 rounds, idle_memory(programs.grpcpp), idle_memory(programs.ours));
+  report.compare(
+      {{.name = "memory, idle, just started", .unit = "KiB", .budget = at_most(0.3)},
+       {.name = "memory, idle, after a call", .unit = "KiB", .budget = at_most(0.3)},
+       {.name = "memory, of that written by itself", .unit = "KiB", .budget = at_most(0.3)}},
+      rounds, idle_memory(programs.grpcpp), idle_memory(programs.ours));
   report.compare({{.name = "memory, each idle connection", .unit = "KiB", .budget = at_most(0.3)}},
                  rounds, memory_per_connection(programs.grpcpp),
                  memory_per_connection(programs.ours));

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <map>
+#include <sstream>
 #include <utility>
 
 namespace tiphys::bench {
@@ -71,12 +73,18 @@ double ServerProcess::cpu_seconds() const {
   return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
 }
 
-Result<double> ServerProcess::memory_bytes() const {
+Result<ServerProcess::Memory> ServerProcess::memory() const {
   const std::string path = "/proc/" + std::to_string(pid_) + "/smaps_rollup";
   std::ifstream file(path);
-  for (std::string word; file >> word;)
-    if (double kilobytes = 0; word == "Pss:" && file >> kilobytes) return kilobytes * 1024;
-  return fail(Code::kUnavailable, path + ": has no Pss; the server may have ended");
+  std::map<std::string, double> kilobytes;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string name;
+    if (double value = 0; words >> name >> value) kilobytes[name] = value;
+  }
+  if (!kilobytes.contains("Pss:") || !kilobytes.contains("Anonymous:"))
+    return fail(Code::kUnavailable, path + ": has no figures; the server may have ended");
+  return Memory{kilobytes["Pss:"] * 1024, kilobytes["Anonymous:"] * 1024};
 }
 
 }  // namespace tiphys::bench

@@ -23,8 +23,12 @@ class ServerProcess {
   [[nodiscard]] std::uint16_t port() const { return port_; }
   // All threads, since the start.
   [[nodiscard]] double cpu_seconds() const;
-  // Proportional set size: its own pages, and its share of those that others have too.
-  [[nodiscard]] Result<double> memory_bytes() const;
+  struct Memory {
+    double
+        all_bytes;  // proportional set size: its own pages, and its share of those that others have too
+    double own_bytes;  // written by it: what a second process of the same program costs
+  };
+  [[nodiscard]] Result<Memory> memory() const;
 
  private:
   ServerProcess(pid_t pid, std::uint16_t port) : pid_(pid), port_(port) {}
