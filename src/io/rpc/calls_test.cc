@@ -16,10 +16,10 @@ constexpr const char* kMethod = "/test.Service/Method";
 
 class Calls : public ::testing::TestWithParam<Backend> {
  protected:
-  World world_{GetParam()};
   std::shared_ptr<ServerCall> served_;  // the call that the handler took last
   Events server_;
   Events client_;
+  World world_{GetParam()};  // goes first, and may tell of it
 
   // Keeps the call and records what it is told; the test acts.
   Handlers recording(Begins begins = Begins::kWithFirstMessage) {

@@ -57,12 +57,12 @@ struct SilentServer {
 TEST(Keepalive, IsOffUnlessItIsAskedFor) { EXPECT_EQ(HttpLimits{}.keepalive, Duration::zero()); }
 
 TEST(Keepalive, FindsAPeerThatIsDead) {
+  Events events;
   World world(Backend::kPlain);
   world.http_limits.keepalive = 20ms;
   world.start({});
   SilentServer silent(world.context);
   world.channel = world.connect({silent.url()});
-  Events events;
   const auto call = world.channel->call(kMethod);
   call->start(events.tell());
   call->send({"hello"});
@@ -72,17 +72,17 @@ TEST(Keepalive, FindsAPeerThatIsDead) {
 }
 
 TEST(Keepalive, LeavesAPeerAloneThatAnswers) {
+  std::shared_ptr<ServerCall> served;
+  Events events;
+  Events on_server;
   World world(Backend::kPlain);
   world.http_limits.keepalive = 5ms;  // on both sides
   Handlers handlers;
-  std::shared_ptr<ServerCall> served;
-  Events on_server;
   handlers.add(kMethod, {.take = [&](std::shared_ptr<ServerCall> call) {
                  served = std::move(call);
                  served->start(on_server.tell());
                }});
   world.start(std::move(handlers));
-  Events events;
   const auto call = world.channel->call(kMethod);
   call->start(events.tell());
   call->send({"hello"});
