@@ -88,6 +88,7 @@ class Server::Listening : public std::enable_shared_from_this<Listening> {
   }
 
   [[nodiscard]] std::size_t connection_count() const { return connections_.size(); }
+  [[nodiscard]] bool is_closed() const { return is_closing_ && connections_.empty(); }
 
  private:
   class Owner final : public HttpConnection::Owner {
@@ -193,6 +194,7 @@ Server::~Server() {
 
 Server::ListenerNumber Server::listen(std::unique_ptr<HttpListener> listener,
                                       ListenOptions options) {
+  std::erase_if(listening_, [](const auto& entry) { return entry.second->is_closed(); });
   const auto listening = std::make_shared<Listening>(executor_, log_, deadlines_,
                                                      std::move(listener), std::move(options));
   listening_.emplace(++last_number_, listening);

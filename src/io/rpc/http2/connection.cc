@@ -35,8 +35,7 @@ void Connection::expect() {
   watch();
 }
 
-void Connection::carry(Socket socket, std::unique_ptr<Transport> transport) {
-  socket_ = std::move(socket);
+void Connection::carry(std::unique_ptr<Transport> transport) {
   transport_ = std::move(transport);
   watch();
   wake();

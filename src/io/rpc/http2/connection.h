@@ -39,8 +39,10 @@ class Connection final : public std::enable_shared_from_this<Connection> {
 
   // The time for the handshake runs from here on; carry() follows, or give_up().
   void expect();
-  // Begins to carry bytes on this connected, non-blocking socket.
-  void carry(Socket socket, std::unique_ptr<Transport> transport);
+  // For whoever connects it; give_up() closes it.
+  [[nodiscard]] Socket& socket() { return socket_; }
+  // Begins to carry bytes on the socket, which is connected and does not block.
+  void carry(std::unique_ptr<Transport> transport);
   // Ends everything; later calls do nothing.
   void give_up(const std::string& why);
   [[nodiscard]] bool is_closed() const { return is_closed_; }

@@ -7,6 +7,9 @@
 #include <array>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
+#include <filesystem>
+#include <iterator>
+#include <list>
 
 #include "io/rpc/http2/test_frames.h"
 #include "io/rpc/test_world.h"
@@ -53,6 +56,37 @@ struct SilentServer {
   int pings = 0;
   bool is_closed = false;
 };
+
+// --- connecting ---
+
+std::size_t open_descriptors() {
+  const auto all = std::filesystem::directory_iterator("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+TEST(Connecting, GivesUpAHostThatDoesNotAnswerAndKeepsNothingOfIt) {
+  World world(Backend::kPlain);
+  world.http_limits.handshake = 30ms;
+  world.start({});
+  // Whoever comes when the queue is full is not answered at all.
+  asio::ip::tcp::acceptor deaf(world.context,
+                               asio::ip::tcp::endpoint(asio::ip::address_v4::loopback(), 0));
+  deaf.listen(0);
+  std::list<asio::ip::tcp::socket> waiting;
+  for (int count = 0; count < 5; ++count) {
+    waiting.emplace_back(world.context);
+    waiting.back().async_connect(deaf.local_endpoint(), [](const boost::system::error_code&) {});
+  }
+  world.channel =
+      world.connect({"http://127.0.0.1:" + std::to_string(deaf.local_endpoint().port())});
+  const std::size_t before = open_descriptors();
+  const auto answer = world.run(unary(*world.channel, kMethod, {"x"}));
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error(), (Error{Code::kUnavailable, "no HTTP/2 connection was made in time"}));
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+// --- keepalive ---
 
 TEST(Keepalive, IsOffUnlessItIsAskedFor) { EXPECT_EQ(HttpLimits{}.keepalive, Duration::zero()); }
 

@@ -59,8 +59,7 @@ class Dial final : public std::enable_shared_from_this<Dial> {
   Dial(std::shared_ptr<Connection> connection, Target target, ConnectorOptions options)
       : connection_(std::move(connection)),
         target_(std::move(target)),
-        options_(std::move(options)),
-        socket_(connection_->executor()) {}
+        options_(std::move(options)) {}
 
   void resolved(const Result<std::vector<SocketAddress>>& addresses) {
     if (!addresses) return give_up(addresses.error().message);
@@ -82,19 +81,20 @@ class Dial final : public std::enable_shared_from_this<Dial> {
         problem_ = std::strerror(errno);
         continue;
       }
-      socket_ = Connection::Socket(connection_->executor(),
-                                   asio::generic::stream_protocol(address.storage.ss_family, 0),
-                                   descriptor);
+      connection_->socket() = Connection::Socket(
+          connection_->executor(), asio::generic::stream_protocol(address.storage.ss_family, 0),
+          descriptor);
       if (!address.is_unix()) {
         const int on = 1;
         setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
       }
       if (connect(descriptor, address.data(), address.length) == 0) return connected();
       if (errno == EINPROGRESS) {
-        socket_.async_wait(Connection::Socket::wait_write,
-                           [self = shared_from_this()](const boost::system::error_code& error) {
-                             self->check(error);
-                           });
+        connection_->socket().async_wait(
+            Connection::Socket::wait_write,
+            [self = shared_from_this()](const boost::system::error_code& error) {
+              self->check(error);
+            });
         return;
       }
       problem_ = std::strerror(errno);
@@ -106,27 +106,26 @@ class Dial final : public std::enable_shared_from_this<Dial> {
     if (connection_->is_closed()) return;
     int problem = error.value();
     socklen_t length = sizeof problem;
-    if (!error) getsockopt(socket_.native_handle(), SOL_SOCKET, SO_ERROR, &problem, &length);
+    if (!error)
+      getsockopt(connection_->socket().native_handle(), SOL_SOCKET, SO_ERROR, &problem, &length);
     if (problem == 0) return connected();
     problem_ = std::strerror(problem);
     try_next();
   }
 
   void connected() {
-    const int descriptor = socket_.native_handle();
-    if (target_.scheme != "https")
-      return connection_->carry(std::move(socket_), plain_transport(descriptor));
+    const int descriptor = connection_->socket().native_handle();
+    if (target_.scheme != "https") return connection_->carry(plain_transport(descriptor));
     const std::string& name =
         options_.server_name.empty() ? target_.host_port.host : options_.server_name;
     auto transport = tls_client_transport(descriptor, *options_.tls, name);
     if (!transport) return give_up(transport.error().message);
-    connection_->carry(std::move(socket_), std::move(*transport));
+    connection_->carry(std::move(*transport));
   }
 
   std::shared_ptr<Connection> connection_;
   Target target_;
   ConnectorOptions options_;
-  Connection::Socket socket_;
   std::vector<SocketAddress> addresses_;
   std::size_t next_ = 0;
   std::string problem_ = "there is no address";

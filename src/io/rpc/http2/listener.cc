@@ -144,7 +144,8 @@ class Listener final : public HttpListener, public std::enable_shared_from_this<
     auto owner = accept_(connection->http());
     if (!owner) return;
     connection->set_owner(std::move(owner));
-    connection->carry(std::move(socket), std::move(transport));
+    connection->socket() = std::move(socket);
+    connection->carry(std::move(transport));
   }
 
   void remove_file() {
