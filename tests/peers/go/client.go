@@ -611,7 +611,7 @@ var statusNames = []string{
 func (c *caller) say(words []string) error {
 	ctx, release := context.WithTimeout(context.Background(), talkTime)
 	defer release()
-	kind, request := "unary", &echo.EchoRequest{Wait: freshName()}
+	kind, request := "expand", &echo.EchoRequest{Wait: freshName()}
 	if words[0] != "wait" {
 		size, err := strconv.Atoi(words[1])
 		if err != nil {

@@ -398,7 +398,7 @@ asio::awaitable<std::string> talk(rpc::Channel* channel, std::string line) {
     request.set_payload(pattern(size));
   }
   if (kind == "expand") request.set_count(1);
-  Call call(channel, kind == "wait" ? "Unary" : method_of(kind), {.timeout = 30s});
+  Call call(channel, kind == "wait" ? "Expand" : method_of(kind), {.timeout = 30s});
   co_await call.send(request);
   call.stream().half_close();
   const Outcome outcome = co_await call.stream().finish();
