@@ -28,6 +28,7 @@ constexpr auto kTime = std::chrono::milliseconds(700);  // of one round
 struct Programs {
   std::string grpcpp;
   std::string ours;
+  std::string grpcpp_call;
 };
 
 Round calls(const std::string& program, std::size_t connections, std::size_t concurrent) {
@@ -54,6 +55,20 @@ void compare_calls(Report& report, int rounds, const Programs& programs, std::si
                   {.name = shape + ": latency, 99 of 100", .unit = "us"}},
                  rounds, calls(programs.grpcpp, connections, concurrent),
                  calls(programs.ours, connections, concurrent));
+}
+
+// A second opinion on the load.
+Round calls_by_grpcpp(const std::string& program, const std::string& client) {
+  return [=]() -> Result<std::vector<double>> {
+    TIPHYS_TRY(const ServerProcess server, ServerProcess::start(program));
+    const double used = server.cpu_seconds();
+    const auto began = std::chrono::steady_clock::now();
+    TIPHYS_TRY(const double rate, number_printed_by({client, std::to_string(server.port()), "32",
+                                                     std::to_string((kWarmUp + kTime).count())}));
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - began;
+    const double calls = rate * passed.count();
+    return std::vector{rate, (server.cpu_seconds() - used) / calls * 1e6};
+  };
 }
 
 // Of a server that does nothing: as started, and after one call.
@@ -105,7 +120,9 @@ void raise_descriptor_limit() {
 int run(const Options& options) {
   raise_descriptor_limit();
   const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  const Programs programs{.grpcpp = folder / "grpcpp-echo", .ours = folder / "our-echo"};
+  const Programs programs{.grpcpp = folder / "grpcpp-echo",
+                          .ours = folder / "our-echo",
+                          .grpcpp_call = folder / "grpcpp-call"};
   Report report("B14: unary echo of 16 bytes over loopback, connections x concurrent calls on each",
                 "grpc++, one thread on one completion queue, " TIPHYS_BENCH_LINKING,
                 "io/rpc, one thread, " TIPHYS_BENCH_LINKING);
@@ -113,6 +130,10 @@ int run(const Options& options) {
   compare_calls(report, rounds, programs, 1, 1);
   compare_calls(report, rounds, programs, 1, 32);
   compare_calls(report, rounds, programs, 8, 8);
+  report.compare({{.name = "1 x 32 by grpc++'s client: calls", .unit = "1/s"},
+                  {.name = "1 x 32 by grpc++'s client: processor time", .unit = "us"}},
+                 rounds, calls_by_grpcpp(programs.grpcpp, programs.grpcpp_call),
+                 calls_by_grpcpp(programs.ours, programs.grpcpp_call));
   report.compare(
       {{.name = "memory, idle, just started", .unit = "KiB", .budget = at_most(0.3)},
        {.name = "memory, idle, after a call", .unit = "KiB", .budget = at_most(0.3)},

@@ -19,10 +19,13 @@ namespace tiphys::bench {
 
 namespace {
 
-[[noreturn]] void become(const char* program, int output) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // a run that is interrupted leaves no server behind
+[[noreturn]] void become(const std::vector<std::string>& command, int output) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // a run that is interrupted leaves nothing behind
   dup2(output, STDOUT_FILENO);
-  execl(program, program, nullptr);
+  std::vector<char*> words;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  execv(words[0], words.data());
   _exit(127);
 }
 
@@ -38,25 +41,47 @@ void end(pid_t pid) {
   waitpid(pid, nullptr, 0);
 }
 
-}  // namespace
+struct Child {
+  pid_t pid;
+  std::string line;  // the first that it printed
+};
 
-Result<ServerProcess> ServerProcess::start(const std::string& program) {
+Result<Child> start_program(const std::vector<std::string>& command) {
   int pipe_ends[2];
   if (pipe2(pipe_ends, O_CLOEXEC) != 0)
     return fail(Code::kUnavailable, std::string("no pipe: ") + std::strerror(errno));
   const pid_t pid = fork();
-  if (pid == 0) become(program.c_str(), pipe_ends[1]);
+  if (pid == 0) become(command, pipe_ends[1]);
+  const int problem = errno;
   close(pipe_ends[1]);
-  const std::string line = pid > 0 ? read_line(pipe_ends[0]) : "";
+  std::string line = pid > 0 ? read_line(pipe_ends[0]) : "";
   close(pipe_ends[0]);
-  if (pid < 0) return fail(Code::kUnavailable, std::string("cannot fork: ") + std::strerror(errno));
+  if (pid < 0)
+    return fail(Code::kUnavailable, std::string("cannot fork: ") + std::strerror(problem));
+  return Child{pid, std::move(line)};
+}
+
+}  // namespace
+
+Result<ServerProcess> ServerProcess::start(const std::string& program) {
+  TIPHYS_TRY(const Child child, start_program({program}));
   std::uint16_t port = 0;
-  std::from_chars(line.data(), line.data() + line.size(), port);
+  std::from_chars(child.line.data(), child.line.data() + child.line.size(), port);
   if (port == 0) {
-    end(pid);
+    end(child.pid);
     return fail(Code::kUnavailable, program + " did not start; build it first");
   }
-  return ServerProcess(pid, port);
+  return ServerProcess(child.pid, port);
+}
+
+Result<double> number_printed_by(const std::vector<std::string>& command) {
+  TIPHYS_TRY(const Child child, start_program(command));
+  waitpid(child.pid, nullptr, 0);
+  double number = 0;
+  const auto [stop, problem] =
+      std::from_chars(child.line.data(), child.line.data() + child.line.size(), number);
+  if (problem != std::errc()) return fail(Code::kUnavailable, command[0] + " printed no number");
+  return number;
 }
 
 ServerProcess::ServerProcess(ServerProcess&& other) noexcept

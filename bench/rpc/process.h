@@ -7,10 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
 namespace tiphys::bench {
+
+// Runs the program to its end, and answers with the number that it prints.
+Result<double> number_printed_by(const std::vector<std::string>& command);
 
 class ServerProcess {
  public:
