@@ -116,7 +116,7 @@ boost::asio::awaitable<Outcome> run_unary(std::shared_ptr<const Function> functi
   auto request = co_await read_only_message<Request>(call);
   if (!request) co_return failed(request.error());
   auto response = co_await (*function)(call, std::move(*request));
-  co_return co_await answer<Response>(call, std::move(response));
+  co_return co_await answer<Response>(std::move(call), std::move(response));
 }
 
 template <class Request, class Response, class Function>
@@ -124,7 +124,7 @@ boost::asio::awaitable<Outcome> run_client_stream(std::shared_ptr<const Function
                                                   ServerStream call) {
   Reader<Request, ServerStream> reader(call);
   auto response = co_await (*function)(call, std::move(reader));
-  co_return co_await answer<Response>(call, std::move(response));
+  co_return co_await answer<Response>(std::move(call), std::move(response));
 }
 
 template <class Request, class Response, class Function>
