@@ -18,12 +18,14 @@ namespace tiphys::rpc {
 
 class Inbox {
  public:
-  explicit Inbox(const CallLimits& limits);
+  // The limits outlive it.
+  explicit Inbox(const CallLimits& limits) : limits_(limits) {}
   ~Inbox();
   Inbox(const Inbox&) = delete;
   Inbox& operator=(const Inbox&) = delete;
 
-  void set_encoding(Encoding encoding) { reader_.set_encoding(encoding); }
+  // Before anything is added.
+  void set_encoding(Encoding encoding) { encoding_ = encoding; }
 
   void want() { is_wanted_ = true; }
   void unwant() { is_wanted_ = false; }
@@ -44,10 +46,16 @@ class Inbox {
  private:
   Status read_waiting(HttpStream* stream);
 
-  MessageReader reader_;
-  std::shared_ptr<ReceiveBudget> budget_;
-  std::string waiting_;  // arrived, not wanted yet
-  std::size_t waiting_from_ = 0;
+  struct Bytes {
+    MessageReader reader;
+    std::string waiting = {};  // arrived, not wanted yet
+    std::size_t from = 0;      // what comes before was read
+  };
+
+  const CallLimits& limits_;
+  std::unique_ptr<Bytes>
+      bytes_;  // null before the first have come: most calls of a hostile peer wait for ever
+  Encoding encoding_ = Encoding::kIdentity;
   bool is_wanted_ = false;
   bool is_ended_ = false;
 };

@@ -32,6 +32,9 @@ class ReceiveBudget {
 // Of one HTTP connection.
 struct HttpLimits {
   std::size_t field_list = 16 * kKiB;
+  // For single fields of more than 4 KiB while they are received, of all connections that share these limits: nghttp2
+  // makes room for up to 128 KiB as soon as the length is announced.
+  std::shared_ptr<ReceiveBudget> field_budget = std::make_shared<ReceiveBudget>(2 * kMiB);
   std::uint32_t streams = 100;
   std::uint32_t stream_window = 1 * kMiB;
   std::uint32_t connection_window = 4 * kMiB;

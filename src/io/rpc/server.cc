@@ -10,16 +10,16 @@ namespace tiphys::rpc {
 
 void Handlers::add(std::string method, Handler handler) {
   auto shared = std::make_shared<const std::string>(method);
-  entries_.insert_or_assign(std::move(method), Entry{std::move(shared), std::move(handler)});
+  methods_.insert_or_assign(std::move(method), Method{std::move(shared), std::move(handler)});
 }
 
 void Handlers::add_fallback(Handler handler) {
-  fallback_ = std::make_unique<Entry>(Entry{nullptr, std::move(handler)});
+  fallback_ = std::make_unique<Method>(Method{nullptr, std::move(handler)});
 }
 
-const Handlers::Entry* Handlers::find(std::string_view method) const {
-  const auto found = entries_.find(method);
-  return found != entries_.end() ? &found->second : fallback_.get();
+const Method* Handlers::find(std::string_view method) const {
+  const auto found = methods_.find(method);
+  return found != methods_.end() ? &found->second : fallback_.get();
 }
 
 namespace {
@@ -142,14 +142,12 @@ class Server::Listening : public std::enable_shared_from_this<Listening> {
       return refuse(stream, failed(Code::kResourceExhausted, "the header fields are too large"));
     if (head.find(":method") != "POST") return answer_plainly(stream, "405");
     if (!is_grpc(head.find("content-type").value_or(""))) return answer_plainly(stream, "415");
-    const std::string_view method = head.find(":path").value_or("");
-    const Handlers::Entry* entry = handlers_.find(method);
-    if (!entry)
-      return refuse(stream, failed(Code::kUnimplemented, "unknown method " + std::string(method)));
+    const std::string_view path = head.find(":path").value_or("");
+    const Method* method = handlers_.find(path);
+    if (!method)
+      return refuse(stream, failed(Code::kUnimplemented, "unknown method " + std::string(path)));
 
-    ServerCall::Request request{
-        .method = entry->method ? entry->method : std::make_shared<const std::string>(method),
-        .metadata = metadata_of(head)};
+    ServerCall::Request request{.method = path, .metadata = metadata_of(head)};
     if (const auto text = head.find("grpc-timeout")) {
       const auto timeout = parse_timeout(*text);
       if (!timeout)
@@ -166,8 +164,7 @@ class Server::Listening : public std::enable_shared_from_this<Listening> {
       const std::string text = "unknown grpc-encoding '" + std::string(encoding) + "'";
       return refuse(stream, failed(Code::kUnimplemented, text), accepted);
     }
-    const auto call =
-        std::make_shared<ServerCall>(context_, stream, std::move(request), entry->handler);
+    const auto call = std::make_shared<ServerCall>(context_, stream, std::move(request), *method);
     stream.listen(call);
     call->accept(end);
   }

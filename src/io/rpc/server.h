@@ -24,20 +24,15 @@ namespace tiphys::rpc {
 // Methods by their path, "/package.Service/Method".
 class Handlers {
  public:
-  struct Entry {
-    std::shared_ptr<const std::string> method;
-    Handler handler;
-  };
-
   void add(std::string method, Handler handler);
   // Takes every call that no other handler takes; its ServerCall::method() says which one it is.
   void add_fallback(Handler handler);
   // Null when there is nobody for it.
-  [[nodiscard]] const Entry* find(std::string_view method) const;
+  [[nodiscard]] const Method* find(std::string_view method) const;
 
  private:
-  std::map<std::string, Entry, std::less<>> entries_;
-  std::unique_ptr<Entry> fallback_;
+  std::map<std::string, Method, std::less<>> methods_;
+  std::unique_ptr<Method> fallback_;
 };
 
 // Where connections come from: an address, or the other half of a test.

@@ -20,31 +20,38 @@ Fields response_head() {
 }  // namespace
 
 ServerCall::ServerCall(std::shared_ptr<const Context> context, HttpStream& stream, Request request,
-                       const Handler& handler)
+                       const Method& method)
     : context_(std::move(context)),
       stream_(&stream),
-      peer_(stream.connection().peer()),
-      request_(std::move(request)),
-      handler_(&handler),
+      method_(&method),
+      deadline_(request.deadline.value_or(Deadlines::Time::max())),
       inbox_(context_->limits) {
-  inbox_.set_encoding(request_.encoding);
+  inbox_.set_encoding(request.encoding);
+  if (method.name && request.metadata.empty()) return;
+  begun_ = std::make_unique<Begun>();
+  begun_->metadata = std::move(request.metadata);
+  if (!method.name) begun_->method = std::make_shared<const std::string>(request.method);
 }
 
 ServerCall::~ServerCall() { drop_timer(); }
 
+std::optional<Deadlines::Time> ServerCall::deadline() const {
+  return deadline_ == Deadlines::Time::max() ? std::nullopt : std::optional(deadline_);
+}
+
 void ServerCall::accept(bool end) {
-  if (handler_->begins == Begins::kAtOnce) {
+  if (method_->handler.begins == Begins::kAtOnce) {
     if (end) inbox_.end();
     hand_over();
     return;
   }
   inbox_.want();
-  abort_after(std::min(context_->limits.first_message, time_left()), "no message arrived in time");
+  context_->deadlines->add(std::min(context_->limits.first_message, time_left()), *this);
   if (end) on_end();
 }
 
 void ServerCall::start(Tell tell) {
-  tell_ = std::make_shared<const Tell>(std::move(tell));
+  begun_->tell = std::make_shared<const Tell>(std::move(tell));
   deliver();
 }
 
@@ -54,7 +61,7 @@ void ServerCall::want() {
 }
 
 void ServerCall::send_headers(const Metadata& metadata) {
-  if (!stream_ || outcome_ || has_sent_headers_) return;
+  if (!stream_ || is_finished_ || has_sent_headers_) return;
   has_sent_headers_ = true;
   static const Fields plain_head = response_head();
   if (metadata.empty()) return stream_->send_fields(plain_head, false);
@@ -64,7 +71,7 @@ void ServerCall::send_headers(const Metadata& metadata) {
 }
 
 bool ServerCall::send(Payload message) {
-  if (!stream_ || outcome_) return true;
+  if (!stream_ || is_finished_) return true;
   send_headers();
   const MessageHead head(message.size());
   stream_->send_data(head.bytes(), std::move(message));
@@ -72,8 +79,8 @@ bool ServerCall::send(Payload message) {
 }
 
 void ServerCall::finish(const Outcome& outcome) {
-  if (outcome_) return;
-  outcome_ = outcome;
+  if (std::exchange(is_finished_, true)) return;
+  if (begun_) begun_->outcome = outcome;
   drop_timer();
   if (!stream_) return;
   if (has_sent_headers_) {
@@ -86,7 +93,7 @@ void ServerCall::finish(const Outcome& outcome) {
 void ServerCall::on_fields(const Fields&) {}  // gRPC's clients send no trailers
 
 void ServerCall::on_data(std::string_view bytes) {
-  if (outcome_) {
+  if (is_finished_) {
     stream_->consume(bytes.size());
     return;
   }
@@ -103,20 +110,20 @@ void ServerCall::on_end() {
 }
 
 void ServerCall::on_writable() {
-  if (!outcome_) tell_event(Writable{});
+  if (!is_finished_) tell_event(Writable{});
 }
 
 void ServerCall::on_closed(const StreamEnd& end) {
   const auto self = shared_from_this();
   stream_ = nullptr;
   drop_timer();
-  handler_ = nullptr;
-  if (!outcome_) {
+  method_ = nullptr;
+  if (!std::exchange(is_finished_, true) && begun_) {
     const bool is_lost = end.kind == StreamEnd::Kind::kLost;
-    outcome_ = failed(Code::kCancelled,
-                      is_lost ? "the connection was lost" : "the client cancelled the call");
+    begun_->outcome = failed(Code::kCancelled,
+                             is_lost ? "the connection was lost" : "the client cancelled the call");
   }
-  tell_finished(*outcome_);
+  if (begun_) tell_finished(begun_->outcome);
 }
 
 // Tells what is wanted and there. A handler that asks again while it is being told is answered by the same loop.
@@ -124,8 +131,8 @@ void ServerCall::deliver() {
   if (is_delivering_) return;
   const auto self = shared_from_this();
   is_delivering_ = true;
-  while (inbox_.is_wanted() && !outcome_ && (tell_ || handler_)) {
-    if (handler_) {
+  while (inbox_.is_wanted() && !is_finished_ && (method_ || begun_->tell)) {
+    if (method_) {
       // Looks at the first message and leaves it for whoever takes the call.
       const auto is_there = inbox_.is_ready(stream_);
       if (!is_there) {
@@ -161,20 +168,20 @@ void ServerCall::deliver() {
 
 void ServerCall::hand_over() {
   drop_timer();
-  if (request_.deadline) abort_after(time_left(), "the deadline has passed");
-  std::exchange(handler_, nullptr)->take(shared_from_this());
+  if (deadline()) context_->deadlines->add(time_left(), *this);
+  if (!begun_) begun_ = std::make_unique<Begun>();
+  if (method_->name) begun_->method = method_->name;
+  begun_->peer = stream_->connection().peer();
+  std::exchange(method_, nullptr)->handler.take(shared_from_this());
 }
 
 Duration ServerCall::time_left() const {
-  return request_.deadline ? *request_.deadline - std::chrono::steady_clock::now()
-                           : Duration::max();
+  return deadline() ? deadline_ - std::chrono::steady_clock::now() : Duration::max();
 }
 
-void ServerCall::abort_after(Duration duration, const char* why) {
-  timer_ = context_->deadlines->add(duration, [this, why] {
-    timer_.reset();
-    abort({Code::kDeadlineExceeded, why});
-  });
+void ServerCall::on_time() {
+  abort({Code::kDeadlineExceeded,
+         method_ ? "no message arrived in time" : "the deadline has passed"});
 }
 
 void ServerCall::abort(Error error) {
@@ -184,16 +191,16 @@ void ServerCall::abort(Error error) {
 }
 
 void ServerCall::tell_event(CallEvent event) {
-  if (const auto tell = tell_) (*tell)(std::move(event));
+  if (!begun_) return;
+  if (const auto tell = begun_->tell) (*tell)(std::move(event));
 }
 
 void ServerCall::tell_finished(Outcome outcome) {
-  if (const auto tell = std::exchange(tell_, nullptr)) (*tell)(Finished{std::move(outcome)});
+  if (!begun_) return;
+  if (const auto tell = std::exchange(begun_->tell, nullptr)) (*tell)(Finished{std::move(outcome)});
 }
 
-void ServerCall::drop_timer() {
-  if (timer_) context_->deadlines->remove(*std::exchange(timer_, std::nullopt));
-}
+void ServerCall::drop_timer() { context_->deadlines->remove(*this); }
 
 void refuse(HttpStream& stream, const Outcome& outcome, const Fields& more) {
   Fields head = response_head();

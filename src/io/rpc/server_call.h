@@ -37,12 +37,18 @@ struct Handler {
   Begins begins = Begins::kWithFirstMessage;
 };
 
+// A handler and the method that it serves, "/package.Service/Method"; without one it serves any.
+struct Method {
+  std::shared_ptr<const std::string> name;
+  Handler handler;
+};
+
 class ServerCall final : public HttpStream::Listener,
-                         public std::enable_shared_from_this<ServerCall> {
+                         public std::enable_shared_from_this<ServerCall>,
+                         private Deadlines::Task {
  public:
   struct Request {
-    std::shared_ptr<const std::string>
-        method;  // "/package.Service/Method"; calls of one method share it
+    std::string_view method;
     Metadata metadata = {};
     std::optional<Deadlines::Time> deadline = std::nullopt;
     Encoding encoding = Encoding::kIdentity;
@@ -55,17 +61,19 @@ class ServerCall final : public HttpStream::Listener,
     CallLimits limits;
   };
 
+  // The method outlives the stream.
   ServerCall(std::shared_ptr<const Context> context, HttpStream& stream, Request request,
-             const Handler& handler);
+             const Method& method);
   ~ServerCall() override;
   ServerCall(const ServerCall&) = delete;
   ServerCall& operator=(const ServerCall&) = delete;
 
   [[nodiscard]] const boost::asio::any_io_executor& executor() const { return context_->executor; }
-  [[nodiscard]] const std::string& method() const { return *request_.method; }
-  [[nodiscard]] const Metadata& metadata() const { return request_.metadata; }
-  [[nodiscard]] std::optional<Deadlines::Time> deadline() const { return request_.deadline; }
-  [[nodiscard]] const Peer& peer() const { return *peer_; }
+  // For the handler, once it has the call:
+  [[nodiscard]] const std::string& method() const { return *begun_->method; }
+  [[nodiscard]] const Metadata& metadata() const { return begun_->metadata; }
+  [[nodiscard]] std::optional<Deadlines::Time> deadline() const;
+  [[nodiscard]] const Peer& peer() const { return *begun_->peer; }
 
   // From here on events are told.
   void start(Tell tell);
@@ -77,7 +85,7 @@ class ServerCall final : public HttpStream::Listener,
   bool send(Payload message);
   // Says how the call ended; once.
   void finish(const Outcome& outcome);
-  [[nodiscard]] bool is_finished() const { return outcome_.has_value(); }
+  [[nodiscard]] bool is_finished() const { return is_finished_; }
 
   // The listener's part: begins. `end` when the client has said all with the head.
   void accept(bool end);
@@ -89,24 +97,31 @@ class ServerCall final : public HttpStream::Listener,
   void on_closed(const StreamEnd& end) override;
 
  private:
+  // What only a call with a handler needs. Those that wait for their first message may be very many.
+  struct Begun {
+    std::shared_ptr<const std::string> method;
+    std::shared_ptr<const Peer> peer;
+    Metadata metadata = {};
+    std::shared_ptr<const Tell> tell = nullptr;
+    Outcome outcome = {};  // once finished
+  };
+
+  void on_time() override;
   void deliver();
   void hand_over();
   [[nodiscard]] Duration time_left() const;
-  void abort_after(Duration duration, const char* why);
   void abort(Error error);
   void tell_event(CallEvent event);
   void tell_finished(Outcome outcome);
   void drop_timer();
 
   std::shared_ptr<const Context> context_;
-  HttpStream* stream_;  // null once it has gone
-  std::shared_ptr<const Peer> peer_;
-  Request request_;
-  const Handler* handler_;  // null once it has been called
-  std::shared_ptr<const Tell> tell_;
+  HttpStream* stream_;    // null once it has gone
+  const Method* method_;  // null once its handler has been called
+  std::unique_ptr<Begun> begun_;
+  Deadlines::Time deadline_;  // the last that there is when there is none
   Inbox inbox_;
-  std::optional<Deadlines::Id> timer_;
-  std::optional<Outcome> outcome_;  // once finished
+  bool is_finished_ = false;
   bool has_sent_headers_ = false;
   bool is_delivering_ = false;
 };

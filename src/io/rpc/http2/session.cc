@@ -3,6 +3,7 @@
 #include <nghttp2/nghttp2.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -79,7 +80,7 @@ struct Options {
 
 }  // namespace
 
-class Session::Stream final : public HttpStream {
+class Session::Stream final : public HttpStream, public StreamHook {
  public:
   Stream(Session& session, std::int32_t id) : session_(session), id_(id) {}
 
@@ -93,7 +94,7 @@ class Session::Stream final : public HttpStream {
   void reset(Reset reason) override;
   void consume(std::size_t bytes) override;
   [[nodiscard]] bool has_room() const override {
-    if (queued_ < session_.limits_.send_queue) return true;
+    if (queued() < session_.limits_.send_queue) return true;
     was_full_ = true;
     return false;
   }
@@ -115,21 +116,30 @@ class Session::Stream final : public HttpStream {
   nghttp2_data_provider provider();
   // nghttp2 asks for bytes: copies some, or says that there are none for now.
   ssize_t fill(std::uint8_t* buffer, std::size_t length, std::uint32_t* flags);
+  std::size_t take_queued(std::uint8_t* buffer, std::size_t length);
   void resume();
 
+  // What is to be sent; only streams that send have it.
+  struct Outgoing {
+    std::vector<Chunk> queue;
+    std::size_t next = 0;  // in the queue
+    std::size_t queued = 0;
+    std::unique_ptr<Fields> trailers;
+    Time moved;  // when bytes were last queued into an empty queue or left it
+    bool is_ending = false;
+  };
+  Outgoing& outgoing() {
+    if (!outgoing_) outgoing_ = std::make_unique<Outgoing>();
+    return *outgoing_;
+  }
+  [[nodiscard]] std::size_t queued() const { return outgoing_ ? outgoing_->queued : 0; }
+
   Session& session_;
-  std::int32_t id_;
   std::shared_ptr<Listener> listener_;
-  std::list<Stream>::iterator place_;
-  Fields incoming_;  // the block that is being received
-  std::vector<Chunk> queue_;
-  std::size_t next_ = 0;  // in the queue
-  std::size_t queued_ = 0;
-  std::size_t unconsumed_ = 0;
-  std::unique_ptr<Fields> trailers_;
-  Time moved_;            // when bytes were last queued into an empty queue or left it
-  bool is_sent_ = false;  // its head has left us
-  bool is_ending_ = false;
+  std::unique_ptr<Outgoing> outgoing_;
+  std::int32_t id_;
+  std::uint32_t unconsumed_ = 0;  // at most a window
+  bool is_sent_ = false;          // its head has left us
   bool is_deferred_ = false;
   bool has_peer_ended_ = false;
   mutable bool was_full_ = false;
@@ -157,8 +167,27 @@ nghttp2_data_provider Session::Stream::provider() {
 
 ssize_t Session::Stream::fill(std::uint8_t* buffer, std::size_t length, std::uint32_t* flags) {
   std::size_t filled = 0;
-  while (filled < length && next_ < queue_.size()) {
-    Chunk& chunk = queue_[next_];
+  if (outgoing_) filled = take_queued(buffer, length);
+  if (queued() > 0) return static_cast<ssize_t>(filled);
+  if (outgoing_ && outgoing_->trailers) {
+    *flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
+    const auto pairs = to_pairs(*outgoing_->trailers);
+    if (nghttp2_submit_trailer(session_.session_, id_, pairs.data(), pairs.size()) != 0)
+      return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+  } else if (outgoing_ && outgoing_->is_ending) {
+    *flags |= NGHTTP2_DATA_FLAG_EOF;
+  } else if (filled == 0) {
+    is_deferred_ = true;
+    return NGHTTP2_ERR_DEFERRED;
+  }
+  return static_cast<ssize_t>(filled);
+}
+
+std::size_t Session::Stream::take_queued(std::uint8_t* buffer, std::size_t length) {
+  auto& [queue, next, queued, trailers, moved, is_ending] = *outgoing_;
+  std::size_t filled = 0;
+  while (filled < length && next < queue.size()) {
+    Chunk& chunk = queue[next];
     const std::string_view rest = chunk.rest();
     const std::size_t part = std::min(rest.size(), length - filled);
     std::memcpy(buffer + filled, rest.data(), part);
@@ -166,36 +195,23 @@ ssize_t Session::Stream::fill(std::uint8_t* buffer, std::size_t length, std::uin
     chunk.sent += part;
     if (chunk.sent < chunk.size()) continue;
     chunk = {};
-    if (++next_ == queue_.size()) {
-      queue_.clear();
-      next_ = 0;
-    } else if (next_ >= 64 && next_ * 2 > queue_.size()) {
-      queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(next_));
-      next_ = 0;
+    if (++next == queue.size()) {
+      queue.clear();
+      next = 0;
+    } else if (next >= 64 && next * 2 > queue.size()) {
+      queue.erase(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(next));
+      next = 0;
     }
   }
-  if (filled > 0) {
-    queued_ -= filled;
-    moved_ = std::chrono::steady_clock::now();
-    if (queued_ == 0) --session_.queued_streams_;
-    if (was_full_ && queued_ < session_.limits_.send_queue / 2) {
-      was_full_ = false;
-      session_.writable_.push_back(id_);
-    }
+  if (filled == 0) return 0;
+  queued -= filled;
+  moved = std::chrono::steady_clock::now();
+  if (queued == 0) --session_.queued_streams_;
+  if (was_full_ && queued < session_.limits_.send_queue / 2) {
+    was_full_ = false;
+    session_.writable_.push_back(id_);
   }
-  if (queued_ > 0) return static_cast<ssize_t>(filled);
-  if (trailers_) {
-    *flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
-    const auto pairs = to_pairs(*trailers_);
-    if (nghttp2_submit_trailer(session_.session_, id_, pairs.data(), pairs.size()) != 0)
-      return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-  } else if (is_ending_) {
-    *flags |= NGHTTP2_DATA_FLAG_EOF;
-  } else if (filled == 0) {
-    is_deferred_ = true;
-    return NGHTTP2_ERR_DEFERRED;
-  }
-  return static_cast<ssize_t>(filled);
+  return filled;
 }
 
 void Session::Stream::resume() {
@@ -218,22 +234,23 @@ void Session::Stream::send_fields(const Fields& head, bool end) {
 void Session::Stream::send_data(std::string_view prefix, Payload payload) {
   const std::size_t size = prefix.size() + payload.size();
   if (size == 0) return;
-  if (queued_ == 0) {
+  Outgoing& out = outgoing();
+  if (out.queued == 0) {
     ++session_.queued_streams_;
-    moved_ = std::chrono::steady_clock::now();
+    out.moved = std::chrono::steady_clock::now();
   }
-  queued_ += size;
-  queue_.push_back({std::string(prefix), std::move(payload)});
+  out.queued += size;
+  out.queue.push_back({std::string(prefix), std::move(payload)});
   resume();
 }
 
 void Session::Stream::send_trailers(const Fields& trailers) {
-  trailers_ = std::make_unique<Fields>(trailers);
+  outgoing().trailers = std::make_unique<Fields>(trailers);
   resume();
 }
 
 void Session::Stream::end() {
-  is_ending_ = true;
+  outgoing().is_ending = true;
   resume();
 }
 
@@ -243,10 +260,62 @@ void Session::Stream::reset(Reset reason) {
 }
 
 void Session::Stream::consume(std::size_t bytes) {
-  unconsumed_ -= bytes;
+  unconsumed_ -= static_cast<std::uint32_t>(bytes);
   nghttp2_session_consume(session_.session_, id_, bytes);
   session_.wake();
 }
+
+// Memory for nghttp2. What is larger than anything that it keeps for long comes out of the budget; the frame buffer that
+// each session has from the beginning does not count.
+struct Session::Allocator {
+  // Twice an entry that fills the table of HPACK, as room for a Huffman code that is not decoded yet.
+  static constexpr std::size_t kOrdinary = 8 * kKiB + 64;
+
+  static nghttp2_mem hooks(Session& session) {
+    return {
+        .mem_user_data = &session,
+        .malloc = [](std::size_t size, void* user) { return resize(user, nullptr, size); },
+        .free = [](void* memory, void* user) { release(user, memory); },
+        .calloc =
+            [](std::size_t count, std::size_t size, void* user) {
+              return clear(resize(user, nullptr, count * size), count * size);
+            },
+        .realloc = [](void* memory, std::size_t size,
+                      void* user) { return resize(user, memory, size); },
+    };
+  }
+
+  static void* resize(void* user, void* memory, std::size_t size) {
+    auto& session = *static_cast<Session*>(user);
+    if (memory) forget(session, memory);
+    const bool counts = size > kOrdinary && session.session_ != nullptr;
+    if (counts && !session.limits_.field_budget->take(size)) {
+      session.hint_ = "its header fields are too large for the memory that is left for them";
+      return nullptr;
+    }
+    void* const resized = std::realloc(memory, size);
+    if (!resized) {
+      if (counts) session.limits_.field_budget->give_back(size);
+      return nullptr;
+    }
+    if (counts) session.large_.emplace_back(resized, size);
+    return resized;
+  }
+  static void* clear(void* memory, std::size_t size) {
+    return memory ? std::memset(memory, 0, size) : nullptr;
+  }
+  static void release(void* user, void* memory) {
+    forget(*static_cast<Session*>(user), memory);
+    std::free(memory);
+  }
+  static void forget(Session& session, void* memory) {
+    const auto found =
+        std::ranges::find(session.large_, memory, &std::pair<void*, std::size_t>::first);
+    if (found == session.large_.end()) return;
+    session.limits_.field_budget->give_back(found->second);
+    session.large_.erase(found);
+  }
+};
 
 // What nghttp2 tells us. Handlers may send and reset inside; they never receive or produce.
 struct Session::Callbacks {
@@ -275,9 +344,9 @@ struct Session::Callbacks {
   static int on_begin_headers(nghttp2_session* session, const nghttp2_frame* frame, void* user) {
     Session& here = self(user);
     here.is_inside_head_ = true;
+    here.incoming_ = {};
     if (frame->headers.cat == NGHTTP2_HCAT_REQUEST && !stream(session, frame->hd.stream_id)) {
-      Stream& opened = here.streams_.emplace_back(here, frame->hd.stream_id);
-      opened.place_ = std::prev(here.streams_.end());
+      Stream& opened = here.add(frame->hd.stream_id);
       opened.is_sent_ = true;
       nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, &opened);
     }
@@ -287,9 +356,8 @@ struct Session::Callbacks {
   static int on_header(nghttp2_session* session, const nghttp2_frame* frame,
                        const std::uint8_t* name, std::size_t name_length, const std::uint8_t* value,
                        std::size_t value_length, std::uint8_t, void* user) {
-    Stream* const into = stream(session, frame->hd.stream_id);
-    if (!into) return 0;
-    Fields& fields = into->incoming_;
+    if (!stream(session, frame->hd.stream_id)) return 0;
+    Fields& fields = self(user).incoming_;
     if (fields.is_too_large()) return 0;
     if (fields.list_size() + name_length + value_length + 32 > self(user).limits_.field_list) {
       fields.mark_too_large();
@@ -350,7 +418,7 @@ struct Session::Callbacks {
   }
 
   static void take_head(Session& here, Stream& of, const nghttp2_frame& frame) {
-    const Fields fields = std::exchange(of.incoming_, {});
+    const Fields fields = std::exchange(here.incoming_, {});
     if (frame.headers.cat == NGHTTP2_HCAT_REQUEST) {
       const bool end = (frame.hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
       of.has_peer_ended_ = end;
@@ -390,7 +458,7 @@ struct Session::Callbacks {
       nghttp2_session_consume(session, id, length);
       return 0;
     }
-    into->unconsumed_ += length;
+    into->unconsumed_ += static_cast<std::uint32_t>(length);
     if (const auto listener = into->listener_) {
       listener->on_data({reinterpret_cast<const char*>(data), length});
     } else {
@@ -453,11 +521,14 @@ Session::Session(Role role, const HttpLimits& limits, std::shared_ptr<const Peer
       frames_(role == Role::kServer ? NGHTTP2_CLIENT_MAGIC_LEN : 0) {
   const Options options(limits_);
   const Callbacks callbacks;
-  const int made =
+  nghttp2_mem memory = Allocator::hooks(*this);
+  nghttp2_session* made = nullptr;
+  const int problem =
       role_ == Role::kServer
-          ? nghttp2_session_server_new2(&session_, callbacks.native, this, options.native)
-          : nghttp2_session_client_new2(&session_, callbacks.native, this, options.native);
-  TIPHYS_CHECK(made == 0, "out of memory");
+          ? nghttp2_session_server_new3(&made, callbacks.native, this, options.native, &memory)
+          : nghttp2_session_client_new3(&made, callbacks.native, this, options.native, &memory);
+  TIPHYS_CHECK(problem == 0, "out of memory");
+  session_ = made;
   std::vector<nghttp2_settings_entry> settings = {
       {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits_.streams},
       {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, limits_.stream_window},
@@ -469,7 +540,10 @@ Session::Session(Role role, const HttpLimits& limits, std::shared_ptr<const Peer
                                         static_cast<std::int32_t>(limits_.connection_window));
 }
 
-Session::~Session() { nghttp2_session_del(session_); }
+Session::~Session() {
+  nghttp2_session_del(session_);
+  while (!streams_.empty()) drop(static_cast<Stream&>(streams_.front()));
+}
 
 void Session::receive(std::string_view bytes) {
   if (is_broken_) return;
@@ -544,7 +618,7 @@ void Session::lost(const std::string& why) {
   is_broken_ = true;
   const auto owner = std::move(owner_);
   while (!streams_.empty()) {
-    Stream& stream = streams_.front();
+    Stream& stream = static_cast<Stream&>(streams_.front());
     remove(stream,
            {.kind = StreamEnd::Kind::kLost, .is_unprocessed = !stream.is_sent_, .detail = why});
   }
@@ -552,26 +626,36 @@ void Session::lost(const std::string& why) {
 }
 
 void Session::remove(Stream& stream, const StreamEnd& end) {
-  if (stream.queued_ > 0) --queued_streams_;
+  if (stream.queued() > 0) --queued_streams_;
   nghttp2_session_set_stream_user_data(session_, stream.id_, nullptr);
   if (stream.unconsumed_ > 0) nghttp2_session_consume_connection(session_, stream.unconsumed_);
   const auto listener = std::move(stream.listener_);
   if (listener) listener->on_closed(end);
-  streams_.erase(stream.place_);
+  drop(stream);
+}
+
+Session::Stream& Session::add(std::int32_t id) {
+  auto made = std::make_unique<Stream>(*this, id);
+  streams_.push_back(*made);
+  return *made.release();  // the list owns it
+}
+
+void Session::drop(Stream& stream) {
+  streams_.erase_and_dispose(streams_.iterator_to(stream),
+                             [](StreamHook* hook) { delete static_cast<Stream*>(hook); });
 }
 
 HttpStream* Session::open(const Fields& head, std::shared_ptr<HttpStream::Listener> listener) {
   if (is_broken_ || is_going_away_ || is_draining_ ||
       nghttp2_session_check_request_allowed(session_) == 0)
     return nullptr;
-  Stream& stream = streams_.emplace_back(*this, 0);
-  stream.place_ = std::prev(streams_.end());
+  Stream& stream = add(0);
   const auto pairs = to_pairs(head);
   const nghttp2_data_provider data = stream.provider();
   stream.id_ =
       nghttp2_submit_request(session_, nullptr, pairs.data(), pairs.size(), &data, &stream);
   if (stream.id_ < 0) {  // out of stream numbers: another connection has some
-    streams_.pop_back();
+    drop(stream);
     return nullptr;
   }
   stream.listener_ = std::move(listener);
@@ -619,8 +703,11 @@ void Session::ping() {
 }
 
 void Session::reset_stalled(Time since) {
-  for (Stream& stream : streams_)
-    if (stream.queued_ > 0 && stream.moved_ <= since) stream.reset(Reset::kEnhanceYourCalm);
+  for (StreamHook& hook : streams_) {
+    auto& stream = static_cast<Stream&>(hook);
+    if (stream.queued() > 0 && stream.outgoing_->moved <= since)
+      stream.reset(Reset::kEnhanceYourCalm);
+  }
 }
 
 void Session::count_control_frame(const char* what) {

@@ -4,14 +4,15 @@
 // timer: whoever carries the bytes calls receive(), produce() and lost(), and watches time with has_settings(),
 // is_inside_head() and has_queued().
 
+#include <boost/intrusive/list.hpp>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "io/rpc/http_stream.h"
@@ -75,7 +76,10 @@ class Session final : public HttpConnection {
 
  private:
   class Stream;
+  using StreamHook = boost::intrusive::list_base_hook<>;
   struct Callbacks;
+
+  struct Allocator;
 
   // Follows where frames begin and end, which nghttp2 does not tell.
   class FrameCounter {
@@ -96,7 +100,9 @@ class Session final : public HttpConnection {
   void say_last_stream();
   void count_control_frame(const char* what);
   void terminate(std::uint32_t code, std::string why);
+  Stream& add(std::int32_t id);
   void remove(Stream& stream, const StreamEnd& end);
+  void drop(Stream& stream);
   void tell_writable();
 
   Role role_;
@@ -106,7 +112,9 @@ class Session final : public HttpConnection {
   std::function<void()> wake_;
   std::shared_ptr<Owner> owner_;
   nghttp2_session* session_ = nullptr;
-  std::list<Stream> streams_;
+  boost::intrusive::list<StreamHook> streams_;        // owned
+  std::vector<std::pair<void*, std::size_t>> large_;  // what nghttp2 holds of the budget for fields
+  Fields incoming_;  // the block that is being received; there is never more than one
   std::vector<std::int32_t> writable_;  // have room again, and will be told
   std::size_t queued_streams_ = 0;      // that have bytes to send
   std::string failure_;
