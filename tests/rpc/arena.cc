@@ -21,11 +21,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto kPatience = 60s;  // only a failing test waits so long
+constexpr auto kPatience = 30s;  // only a failing test waits so long
 constexpr auto kPause = 1ms;     // between two looks at something that tells nobody when it changes
-// What allocators and reused buffers may keep; a single call's or connection's leak would be of this size only after
-// many repetitions, which is what the leak checker is for.
-constexpr std::size_t kNoise = 256 * kKiB;
 
 asio::awaitable<Outcome> echo(ServerStream call) {
   while (auto received = co_await call.read()) {
@@ -194,10 +191,11 @@ void Arena::remember_quiet() {
   quiet_bytes_ = loop_.run(bytes_in_use);
 }
 
-void Arena::expect_quiet() {
+// The noise is what allocators and reused buffers may keep.
+void Arena::expect_quiet(std::size_t noise) {
   loop_.await([this] { return server_->connection_count() <= 1; },
               "hostile connections are closed");
-  EXPECT_LE(loop_.run(bytes_in_use), quiet_bytes_ + kNoise) << "bytes stay in use";
+  EXPECT_LE(loop_.run(bytes_in_use), quiet_bytes_ + noise) << "bytes stay in use";
 }
 
 void Arena::expect_one_line(const std::string& reason) {
@@ -221,6 +219,11 @@ void Arena::await_open_calls(std::size_t count) {
 void Arena::await_connections(std::size_t count) {
   loop_.await([&] { return server_->connection_count() == count; },
               "there are " + std::to_string(count) + " connections");
+}
+
+void Arena::await_connections_and_lines(std::size_t count) {
+  loop_.await([&] { return server_->connection_count() + log_.lines().size() == count; },
+              "there are or were " + std::to_string(count) + " connections");
 }
 
 std::future<void> Arena::close(Duration grace) {

@@ -136,7 +136,7 @@ class Arena {
   void remember_quiet();
   [[nodiscard]] std::size_t quiet_bytes() const { return quiet_bytes_; }
   // Everything is as it was then, once those who came since have gone.
-  void expect_quiet();
+  void expect_quiet(std::size_t noise = 256 * kKiB);
   // Exactly one line was logged, for this reason.
   void expect_one_line(const std::string& reason);
   // Waits until Hang and Greet heard of so many ends of calls, and answers with their codes.
@@ -145,6 +145,8 @@ class Arena {
   void await_open_calls(std::size_t count);
   // Waits until there are exactly so many connections, the honest one included.
   void await_connections(std::size_t count);
+  // The same, with those that were closed and logged.
+  void await_connections_and_lines(std::size_t count);
 
   // Begins to drain; the future is there once the last connection has gone.
   std::future<void> close(Duration grace);

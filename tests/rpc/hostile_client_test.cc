@@ -509,7 +509,8 @@ struct DeafStream final : HttpStream {
 TEST(HostileClient, IsAlwaysAheadOfTheReader) {
   // Bytes that were taken make room for new ones, and must not stay in memory beside them.
   DeafStream stream;
-  Inbox inbox(CallLimits{});
+  const CallLimits limits;
+  Inbox inbox(limits);
   const std::string bytes = message(std::string(1000, 'x'));
   for (int index = 0; index < 10; ++index) ASSERT_TRUE(inbox.add(bytes, stream));
   const std::size_t before = bytes_in_use();
