@@ -8,7 +8,9 @@
 #include <google/protobuf/arena.h>
 #include <google/protobuf/message_lite.h>
 
+#include <array>
 #include <boost/asio/awaitable.hpp>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -35,11 +37,17 @@ class Received {
   const M* operator->() const { return message_; }
 
  private:
-  Received()
-      : arena_(std::make_unique<google::protobuf::Arena>()),
-        message_(google::protobuf::Arena::CreateMessage<M>(arena_.get())) {}
+  // The arena with its first block: a small message is one allocation.
+  struct Memory {
+    alignas(std::max_align_t) std::array<char, 256> block;
+    google::protobuf::Arena arena{block.data(), block.size()};
+  };
 
-  std::unique_ptr<google::protobuf::Arena> arena_;
+  Received()
+      : memory_(std::make_unique_for_overwrite<Memory>()),
+        message_(google::protobuf::Arena::CreateMessage<M>(&memory_->arena)) {}
+
+  std::unique_ptr<Memory> memory_;
   M* message_;
 };
 

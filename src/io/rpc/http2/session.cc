@@ -3,6 +3,7 @@
 #include <nghttp2/nghttp2.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -45,18 +46,30 @@ std::string printable(std::string_view text) {
   return safe;
 }
 
-std::vector<nghttp2_nv> to_pairs(const Fields& fields) {
-  const auto bytes = [](std::string_view text) {
+// Fields as nghttp2 takes them; valid as long as the fields are. Few of them need no allocation.
+class Pairs {
+ public:
+  explicit Pairs(const Fields& fields) : size_(fields.count()) {
+    if (size_ > few_.size()) many_.resize(size_);
+    nghttp2_nv* into = data();
+    for (const Field& field : fields)
+      *into++ = {bytes(field.name), bytes(field.value), field.name.size(), field.value.size(),
+                 NGHTTP2_NV_FLAG_NONE};
+  }
+
+  [[nodiscard]] nghttp2_nv* data() { return many_.empty() ? few_.data() : many_.data(); }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  static std::uint8_t* bytes(std::string_view text) {
     return const_cast<std::uint8_t*>(
         reinterpret_cast<const std::uint8_t*>(text.data()));  // nghttp2 only reads it
-  };
-  std::vector<nghttp2_nv> pairs;
-  pairs.reserve(fields.count());
-  for (const Field& field : fields)
-    pairs.push_back({bytes(field.name), bytes(field.value), field.name.size(), field.value.size(),
-                     NGHTTP2_NV_FLAG_NONE});
-  return pairs;
-}
+  }
+
+  std::size_t size_;
+  std::array<nghttp2_nv, 12> few_;
+  std::vector<nghttp2_nv> many_;
+};
 
 struct Options {
   nghttp2_option* native = nullptr;
@@ -171,7 +184,7 @@ ssize_t Session::Stream::fill(std::uint8_t* buffer, std::size_t length, std::uin
   if (queued() > 0) return static_cast<ssize_t>(filled);
   if (outgoing_ && outgoing_->trailers) {
     *flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
-    const auto pairs = to_pairs(*outgoing_->trailers);
+    Pairs pairs(*outgoing_->trailers);
     if (nghttp2_submit_trailer(session_.session_, id_, pairs.data(), pairs.size()) != 0)
       return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
   } else if (outgoing_ && outgoing_->is_ending) {
@@ -223,7 +236,7 @@ void Session::Stream::resume() {
 }
 
 void Session::Stream::send_fields(const Fields& head, bool end) {
-  const auto pairs = to_pairs(head);
+  Pairs pairs(head);
   const nghttp2_data_provider data = provider();
   const int problem = nghttp2_submit_response(session_.session_, id_, pairs.data(), pairs.size(),
                                               end ? nullptr : &data);
@@ -650,7 +663,7 @@ HttpStream* Session::open(const Fields& head, std::shared_ptr<HttpStream::Listen
       nghttp2_session_check_request_allowed(session_) == 0)
     return nullptr;
   Stream& stream = add(0);
-  const auto pairs = to_pairs(head);
+  Pairs pairs(head);
   const nghttp2_data_provider data = stream.provider();
   stream.id_ =
       nghttp2_submit_request(session_, nullptr, pairs.data(), pairs.size(), &data, &stream);
