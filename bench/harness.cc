@@ -48,6 +48,7 @@ std::vector<double> medians(const std::vector<std::vector<double>>& rounds, std:
   std::vector<double> result;
   for (std::size_t at = 0; at < figures; ++at) {
     std::vector<double> column;
+    column.reserve(rounds.size());
     for (const auto& round : rounds) column.push_back(round[at]);
     result.push_back(median(std::move(column)));
   }

@@ -67,7 +67,7 @@ int call(const std::string& port, std::size_t concurrent, std::chrono::milliseco
     }
   }
   const std::chrono::duration<double> passed = Clock::now() - began;
-  std::cout << static_cast<double>(calls) / passed.count() << std::endl;
+  std::cout << static_cast<double>(calls) / passed.count() << "\n" << std::flush;
   return 0;
 }
 

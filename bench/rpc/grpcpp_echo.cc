@@ -120,7 +120,7 @@ int serve() {
   }
   for (int i = 0; i < kAcceptedAhead; ++i) new UnaryCall(service, *queue);
   new ChatCall(service, *queue);
-  std::cout << port << std::endl;
+  std::cout << port << "\n" << std::flush;
   void* call = nullptr;
   bool ok = false;
   while (queue->Next(&call, &ok)) static_cast<Call*>(call)->proceed(ok);

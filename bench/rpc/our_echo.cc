@@ -55,7 +55,7 @@ int serve() {
   handlers.add("/tiphys.bench.Echo/Chat", rpc::bidirectional_handler<EchoRequest, EchoReply>(chat));
   rpc::Server server(context.get_executor(), log);
   server.listen(std::move(*listener), {.handlers = std::move(handlers)});
-  std::cout << address.substr(address.rfind(':') + 1) << std::endl;
+  std::cout << address.substr(address.rfind(':') + 1) << "\n" << std::flush;
   context.run();
   return 0;
 }

@@ -23,6 +23,7 @@ namespace {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // a run that is interrupted leaves nothing behind
   dup2(output, STDOUT_FILENO);
   std::vector<char*> words;
+  words.reserve(command.size() + 1);
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   execv(words[0], words.data());
