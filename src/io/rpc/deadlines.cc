@@ -41,7 +41,8 @@ Deadlines::Id Deadlines::add(Duration from_now, std::function<void()> task) {
 
 void Deadlines::add(Duration from_now, Task& task) {
   task.time_ = after(from_now);
-  tasks_.insert(tasks_.end(), task);  // most deadlines are as long as those before them, so most are the last
+  tasks_.insert(tasks_.end(),
+                task);  // most deadlines are as long as those before them, so most are the last
   arm();
 }
 
