@@ -33,7 +33,7 @@ using BodySink = std::function<void(std::string piece, std::function<void(Status
 
 struct ClientRequest {
   std::string method = "GET";
-  std::string url;
+  std::string url{};
   Headers headers{};
   std::string body{};
   std::string unix_path{};  // connects there instead; the host of the URL is only sent

@@ -21,8 +21,8 @@ using boost::system::error_code;
 constexpr std::size_t kShortestEnd = 5;
 
 // Beast's parser, which keeps what it finds in our words.
-template <bool is_request>
-class Parser final : public beast::http::basic_parser<is_request> {
+template <bool IsRequest>
+class Parser final : public beast::http::basic_parser<IsRequest> {
  public:
   std::string method;
   std::string target;
@@ -87,7 +87,7 @@ tl::unexpected<Refusal> refuse(int status, std::string message) {
 }
 
 // What both kinds of message have in common.
-template <bool is_request>
+template <bool IsRequest>
 class Reading {
  public:
   explicit Reading(std::size_t max_head_bytes) : max_head_bytes_(max_head_bytes) {
@@ -132,7 +132,7 @@ class Reading {
     return {400, concat("the message is malformed: ", error.message())};
   }
 
-  Parser<is_request> parser;
+  Parser<IsRequest> parser;
 
  private:
   static void skip_empty_lines(std::string& bytes) {
@@ -144,7 +144,7 @@ class Reading {
   [[nodiscard]] Refusal head_too_long(const std::string& bytes) const {
     const std::string limit = std::to_string(max_head_bytes_);
     const bool has_first_line = parser.version != 0 || bytes.find("\r\n") != std::string::npos;
-    if (is_request && !has_first_line)
+    if (IsRequest && !has_first_line)
       return {414, concat("the request line is longer than ", limit, " bytes")};
     return {431, concat("the header is longer than ", limit, " bytes")};
   }
@@ -191,7 +191,7 @@ RequestReader::RequestReader(RequestReader&&) noexcept = default;
 RequestReader& RequestReader::operator=(RequestReader&&) noexcept = default;
 
 tl::expected<Progress, Refusal> RequestReader::read(std::string& bytes) {
-  const auto progress = impl_->reading.read(bytes);
+  auto progress = impl_->reading.read(bytes);
   if (!progress || *progress != Progress::kHead) return progress;
   auto& parser = impl_->reading.parser;
   impl_->head = {.method = parser.method,
@@ -224,7 +224,7 @@ ResponseReader::ResponseReader(ResponseReader&&) noexcept = default;
 ResponseReader& ResponseReader::operator=(ResponseReader&&) noexcept = default;
 
 tl::expected<Progress, Refusal> ResponseReader::read(std::string& bytes) {
-  const auto progress = impl_->reading.read(bytes);
+  auto progress = impl_->reading.read(bytes);
   if (!progress || *progress != Progress::kHead) return progress;
   auto& parser = impl_->reading.parser;
   impl_->head = {.status = parser.status,

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/strings.h"
+
 namespace tiphys::http {
 namespace {
 
@@ -149,15 +151,15 @@ TEST(RequestReader, RefusesABodyThatIsTooLong) {
   const std::string chunked = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
   const std::string piece = "32\r\n" + std::string(50, 'x') + "\r\n";
   for (const std::size_t size : {std::size_t{1}, std::size_t{1000}}) {
-    EXPECT_EQ(read_requests(chunked + piece + piece + "0\r\n\r\n", size).bodies.size(), 1U);
-    EXPECT_EQ(read_requests(chunked + piece + piece + "1\r\n", size).refusal->status, 413);
+    EXPECT_EQ(read_requests(concat(chunked, piece, piece, "0\r\n\r\n"), size).bodies.size(), 1U);
+    EXPECT_EQ(read_requests(concat(chunked, piece, piece, "1\r\n"), size).refusal->status, 413);
     EXPECT_EQ(read_requests(chunked + "ffffffffffffffff\r\n", size).refusal->status, 413);
     EXPECT_EQ(read_requests(chunked + "10000000000000000\r\n", size).refusal->status, 400);
     EXPECT_EQ(read_requests(chunked + "-1\r\n...", size).refusal->status, 400);
     EXPECT_EQ(read_requests(chunked + "1\r\nxx\r\n...", size).refusal->status, 400);
     const std::string endless(kHeadBytes * 2, 'x');
-    EXPECT_EQ(read_requests(chunked + "1;" + endless, size).refusal->status, 400);
-    EXPECT_EQ(read_requests(chunked + "0\r\nX: " + endless, size).refusal->status, 400);
+    EXPECT_EQ(read_requests(concat(chunked, "1;", endless), size).refusal->status, 400);
+    EXPECT_EQ(read_requests(concat(chunked, "0\r\nX: ", endless), size).refusal->status, 400);
   }
 }
 
@@ -168,7 +170,7 @@ TEST(RequestReader, DoesNotCareHowBytesAreCut) {
         "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n" +
         noise + "\r\n\r\n";
     const Read whole = read_requests(bytes, bytes.size());
-    for (const std::size_t piece : {1, 2, 3, 7}) {
+    for (const std::size_t piece : {1U, 2U, 3U, 7U}) {
       const Read cut = read_requests(bytes, piece);
       RC_ASSERT(cut.bodies == whole.bodies);
       RC_ASSERT(cut.refusal.has_value() == whole.refusal.has_value());

@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "io/http/server.h"
-
 namespace tiphys::http {
 namespace {
 
@@ -97,13 +95,6 @@ TEST(HeaderValue, HoldsNoLineBreak) {
     EXPECT_FALSE(is_header_value(text)) << text;
   EXPECT_TRUE(is_token("X-Name_1"));
   for (const std::string text : {"", "a b", "a:", "ä", "a\n"}) EXPECT_FALSE(is_token(text)) << text;
-}
-
-TEST(EventText, KeepsEachFieldInItsLines) {
-  EXPECT_EQ(event_text("", "one", ""), "data: one\n\n");
-  EXPECT_EQ(event_text("kind", "one\ntwo\r\nthree\rfour", "7"),
-            "id: 7\nevent: kind\ndata: one\ndata: two\ndata: three\ndata: four\n\n");
-  EXPECT_EQ(event_text("a\nb", "", "c\r\nd"), "id: cd\nevent: ab\ndata: \n\n");
 }
 
 // Whatever is encoded is decoded again.

@@ -65,7 +65,7 @@ struct Responder::Exchange {
                std::shared_ptr<WebSocket::State>>
       answer;
   bool is_over = false;  // nobody waits for the answer any more
-  RequestHead head;      // of the request, without which there is no upgrade
+  RequestHead head;      // of a request that asks for an upgrade
 };
 
 namespace {
@@ -175,7 +175,7 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
   Result<Listening> start(Descriptor descriptor, int family, std::optional<host::TlsContext> tls,
                           const std::string& unix_path, host::Address address, ino_t inode);
   void stop(ListenerId id);
-  void take(int accepted, const Listener& listener);
+  void take(int accepted, const Listener& listener, const sockaddr_storage& from);
   void ended(std::uint64_t connection);
   void offence(const std::string& peer, const std::string& what) const {
     if (*is_open && options.on_offence) options.on_offence(peer, what);
@@ -437,7 +437,7 @@ asio::awaitable<Connection::Next> Connection::serve_body(RequestReader* reader) 
 asio::awaitable<Connection::Next> Connection::answer(RequestHead head, Answered what) {
   if (!*server_->is_open) co_return Next::kClose;
   const auto exchange = std::make_shared<Responder::Exchange>(server_->executor, server_->is_open);
-  exchange->head = std::move(head);
+  if (head.headers.find("Upgrade") != nullptr) exchange->head = std::move(head);
   exchange_ = exchange;
   transport_->expire_never();
   try {
@@ -641,10 +641,13 @@ asio::awaitable<void> accept_all(std::shared_ptr<Server::Impl> server,
     if (error) break;
     int reason = 0;
     for (int i = 0; i < kAcceptedInARow && reason == 0 && listener->descriptor.is_open(); ++i) {
-      const int accepted = ::accept4(listener->descriptor.native_handle(), nullptr, nullptr,
-                                     SOCK_CLOEXEC | SOCK_NONBLOCK);
+      sockaddr_storage from{};
+      socklen_t size = sizeof(from);
+      const int accepted =
+          ::accept4(listener->descriptor.native_handle(), reinterpret_cast<sockaddr*>(&from), &size,
+                    SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (accepted >= 0)
-        server->take(accepted, *listener);
+        server->take(accepted, *listener, from);
       else
         reason = errno;
     }
@@ -688,11 +691,11 @@ void Server::Impl::stop(ListenerId id) {
       ::unlink(listener->unix_path.c_str());
   }
   ErrorCode ignored;
-  listener->descriptor.close(ignored);
+  ignore(listener->descriptor.close(ignored));
   listener->pause.cancel();
 }
 
-void Server::Impl::take(int accepted, const Listener& listener) {
+void Server::Impl::take(int accepted, const Listener& listener, const sockaddr_storage& from) {
   Peer peer{.address = concat("unix:", listener.unix_path), .is_secure = listener.tls.has_value()};
   if (listener.family == AF_UNIX) {
     ucred credentials{};
@@ -700,11 +703,7 @@ void Server::Impl::take(int accepted, const Listener& listener) {
     if (::getsockopt(accepted, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0)
       peer.user_id = credentials.uid;
   } else {
-    sockaddr_storage storage{};
-    socklen_t size = sizeof(storage);
-    if (::getpeername(accepted, reinterpret_cast<sockaddr*>(&storage), &size) != 0)
-      storage.ss_family = AF_INET6;  // gone already; the first read will show it
-    peer.address = host::to_string(address_of(storage));
+    peer.address = host::to_string(address_of(from));
   }
 
   const bool is_too_many = connections.size() >= options.limits.connections;
@@ -783,6 +782,8 @@ Server::~Server() {
   impl_->grace_timer.cancel();
   impl_->drain();
   impl_->abort();
+  // They keep the state alive that holds them; what still runs holds itself.
+  impl_->connections.clear();
 }
 
 void Server::route(std::string method, std::string_view pattern, Handler handler,
@@ -863,6 +864,7 @@ Result<Server::Listening> Server::listen_unix(const std::string& path, unsigned 
     if (::lstat(path.c_str(), &existing) != 0 || !S_ISSOCK(existing.st_mode))
       return cannot("something that is not a socket is there");
     const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (probe.number() < 0) return cannot(os_error(errno));
     if (::connect(probe.number(), generic, sizeof(address)) == 0 || errno != ECONNREFUSED)
       return cannot("another process listens there");
     if (::unlink(path.c_str()) != 0 || ::bind(descriptor.number(), generic, sizeof(address)) != 0)

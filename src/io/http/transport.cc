@@ -24,6 +24,7 @@ class PlainTransport final : public Transport {
       : Transport(socket.get_executor()), socket_(std::move(socket)) {}
 
   asio::awaitable<ErrorCode> connect(asio::generic::stream_protocol::endpoint endpoint) override {
+    if (is_expired()) co_return asio::error::timed_out;
     auto connecting = socket_.async_connect(endpoint, asio::as_tuple(asio::use_awaitable));
     const auto [error] = co_await std::move(connecting);
     co_return translated(error);
@@ -31,7 +32,7 @@ class PlainTransport final : public Transport {
   asio::awaitable<Status> shake_hands() override { co_return Status(); }
   asio::awaitable<void> shut_down() override {
     ErrorCode ignored;
-    socket_.shutdown(Socket::shutdown_send, ignored);
+    ignore(socket_.shutdown(Socket::shutdown_send, ignored));
     co_return;
   }
   [[nodiscard]] const SSL* tls() const override { return nullptr; }
@@ -46,11 +47,11 @@ class PlainTransport final : public Transport {
   }
   void cancel() override {
     ErrorCode ignored;
-    socket_.cancel(ignored);
+    ignore(socket_.cancel(ignored));
   }
   void close_socket() override {
     ErrorCode ignored;
-    socket_.close(ignored);
+    ignore(socket_.close(ignored));
   }
 
  private:
@@ -65,6 +66,7 @@ class TlsTransport final : public Transport {
         stream_(std::move(socket), connection) {}
 
   asio::awaitable<ErrorCode> connect(asio::generic::stream_protocol::endpoint endpoint) override {
+    if (is_expired()) co_return asio::error::timed_out;
     auto connecting =
         stream_.next_layer().async_connect(endpoint, asio::as_tuple(asio::use_awaitable));
     const auto [error] = co_await std::move(connecting);
@@ -72,11 +74,12 @@ class TlsTransport final : public Transport {
   }
   asio::awaitable<Status> shake_hands() override {
     using Stream = asio::ssl::stream_base;
+    if (is_expired()) co_return too_long();
     auto shaking = stream_.async_handshake(is_server_ ? Stream::server : Stream::client,
                                            asio::as_tuple(asio::use_awaitable));
     const auto [error] = co_await std::move(shaking);
     if (!error) co_return Status();
-    if (is_expired()) co_return fail(Code::kDeadlineExceeded, "the TLS handshake took too long");
+    if (is_expired()) co_return too_long();
     std::string reason = to_sentence(error);
     // Asio has taken the reason from OpenSSL's queue, but not why a certificate is refused.
     if (const auto verified = SSL_get_verify_result(stream_.native_handle()); verified != X509_V_OK)
@@ -84,6 +87,7 @@ class TlsTransport final : public Transport {
     co_return fail(Code::kUnavailable, "the TLS handshake failed: " + reason);
   }
   asio::awaitable<void> shut_down() override {
+    if (is_expired()) co_return;
     auto shutting = stream_.async_shutdown(asio::as_tuple(asio::use_awaitable));
     co_await std::move(shutting);
   }
@@ -101,14 +105,18 @@ class TlsTransport final : public Transport {
   }
   void cancel() override {
     ErrorCode ignored;
-    stream_.next_layer().cancel(ignored);
+    ignore(stream_.next_layer().cancel(ignored));
   }
   void close_socket() override {
     ErrorCode ignored;
-    stream_.next_layer().close(ignored);
+    ignore(stream_.next_layer().close(ignored));
   }
 
  private:
+  static tl::unexpected<Error> too_long() {
+    return fail(Code::kDeadlineExceeded, "the TLS handshake took too long");
+  }
+
   bool is_server_;
   asio::ssl::stream<Socket> stream_;
 };
@@ -137,6 +145,10 @@ void Transport::expire_after(Duration duration) {
 
 void Transport::expire_at(asio::steady_timer::time_point instant) {
   is_expired_ = false;
+  wake_at(instant);
+}
+
+void Transport::wake_at(asio::steady_timer::time_point instant) {
   timer_.expires_at(instant);
   timer_.async_wait(
       [weak = weak_from_this(), generation = ++timer_generation_](const ErrorCode& error) {
@@ -146,8 +158,12 @@ void Transport::expire_at(asio::steady_timer::time_point instant) {
 }
 
 void Transport::expire_now() {
+  if (is_closed_) return;
   is_expired_ = true;
   cancel();
+  // What takes several steps, as TLS does, may have been between two of them and not have noticed.
+  constexpr auto kAgain = std::chrono::milliseconds(50);
+  wake_at(asio::steady_timer::clock_type::now() + kAgain);
 }
 
 void Transport::expire_never() {
@@ -213,8 +229,7 @@ Result<Socket> adopt_socket(const asio::any_io_executor& executor, int family, i
   }
   Socket socket(executor);
   ErrorCode error;
-  socket.assign(asio::generic::stream_protocol(family, 0), descriptor, error);
-  if (error) {
+  if (socket.assign(asio::generic::stream_protocol(family, 0), descriptor, error)) {
     ::close(descriptor);
     return fail(Code::kUnavailable, to_sentence(error));
   }

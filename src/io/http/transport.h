@@ -66,7 +66,7 @@ class IoHandler {
 
 class Transport : public std::enable_shared_from_this<Transport> {
  public:
-  using executor_type = asio::any_io_executor;
+  using executor_type = asio::any_io_executor;  // NOLINT(readability-identifier-naming): Asio's
   using Transferred = std::tuple<ErrorCode, std::size_t>;
 
   virtual ~Transport() = default;
@@ -145,6 +145,7 @@ class Transport : public std::enable_shared_from_this<Transport> {
 
   void read_some(asio::mutable_buffer buffer, IoHandler handler);
   void write_some(asio::const_buffer buffer, IoHandler handler);
+  void wake_at(asio::steady_timer::time_point instant);
   // Fails in our words what cannot begin any more; true if it did.
   bool refuse(IoHandler& handler);
 
@@ -162,6 +163,9 @@ std::shared_ptr<Transport> make_tls_transport(Socket socket, SSL* connection);
 
 // A socket that child processes do not inherit, or that was accepted so.
 Result<Socket> adopt_socket(const asio::any_io_executor& executor, int family, int descriptor);
+
+// For what may fail without consequence.
+inline void ignore(const ErrorCode& /*error*/) {}
 
 // "No route to host": what the system says.
 std::string to_sentence(const ErrorCode& error);

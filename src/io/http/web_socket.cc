@@ -20,7 +20,7 @@ namespace websocket = beast::websocket;
 // The transport as Beast wants a stream: something it can own.
 class Stream {
  public:
-  using executor_type = asio::any_io_executor;
+  using executor_type = asio::any_io_executor;  // NOLINT(readability-identifier-naming): Asio's
   explicit Stream(std::shared_ptr<Transport> transport) : transport_(std::move(transport)) {}
 
   executor_type get_executor() { return transport_->get_executor(); }
