@@ -126,7 +126,8 @@ def serve(options):
     server.start()
     threading.Thread(target=end_with_stdin, daemon=True).start()
     print(f"listening unix:{place}" if transport == "unix" else f"listening tcp:{place.rpartition(':')[0]}:{port}", flush=True)
-    terminated.wait()
+    while not terminated.wait(0.1):     # a wait without end misses a signal that comes just before it
+        pass
     server.stop(DRAIN_SECONDS).wait()
     sys.stdout.flush()
     os._exit(0)     # handlers that still wait must not hold up the end
