@@ -13,6 +13,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::{ReceiverStream, UnixListenerStream};
 use tonic::body::Body;
@@ -248,8 +249,7 @@ pub fn end_with_stdin() {
     });
 }
 
-async fn terminated() {
-    let mut signal = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).expect("SIGTERM has a handler");
+async fn terminated(mut signal: Signal) {
     signal.recv().await;
     tokio::spawn(async {
         tokio::time::sleep(DRAIN_TIME).await;
@@ -265,17 +265,18 @@ where
     <L::Service as Service<http::Request<Body>>>::Future: Send,
     <L::Service as Service<http::Request<Body>>>::Error: Into<Box<dyn std::error::Error + Send + Sync>> + Send,
 {
+    let signal = signal(SignalKind::terminate())?; // caught from here on, before anybody knows of us
     match &options.address {
         Address::Tcp(place) => {
             let listener = tokio::net::TcpListener::bind(place).await?;
             println!("listening tcp:{}", listener.local_addr()?);
             let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-            router.serve_with_incoming_shutdown(incoming, terminated()).await?;
+            router.serve_with_incoming_shutdown(incoming, terminated(signal)).await?;
         }
         Address::Unix(path) => {
             let listener = tokio::net::UnixListener::bind(path)?;
             println!("listening unix:{path}");
-            router.serve_with_incoming_shutdown(UnixListenerStream::new(listener), terminated()).await?;
+            router.serve_with_incoming_shutdown(UnixListenerStream::new(listener), terminated(signal)).await?;
         }
     }
     Ok(0)
