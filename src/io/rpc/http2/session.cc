@@ -336,6 +336,7 @@ struct Session::Callbacks {
 
   Callbacks() {
     TIPHYS_CHECK(nghttp2_session_callbacks_new(&native) == 0, "out of memory");
+    nghttp2_session_callbacks_set_on_begin_frame_callback(native, on_begin_frame);
     nghttp2_session_callbacks_set_on_begin_headers_callback(native, on_begin_headers);
     nghttp2_session_callbacks_set_on_header_callback(native, on_header);
     nghttp2_session_callbacks_set_on_frame_recv_callback(native, on_frame);
@@ -352,6 +353,13 @@ struct Session::Callbacks {
   static Session& self(void* user) { return *static_cast<Session*>(user); }
   static Stream* stream(nghttp2_session* session, std::int32_t id) {
     return static_cast<Stream*>(nghttp2_session_get_stream_user_data(session, id));
+  }
+
+  // nghttp2 would refuse one stream after the other; no server of gRPC's pushes.
+  static int on_begin_frame(nghttp2_session*, const nghttp2_frame_hd* head, void* user) {
+    if (head->type == NGHTTP2_PUSH_PROMISE)
+      self(user).terminate(NGHTTP2_PROTOCOL_ERROR, "the peer pushes streams");
+    return 0;
   }
 
   static int on_begin_headers(nghttp2_session* session, const nghttp2_frame* frame, void* user) {
@@ -410,9 +418,6 @@ struct Session::Callbacks {
       case NGHTTP2_RST_STREAM:
         here.count_control_frame("resets");
         break;
-      case NGHTTP2_PUSH_PROMISE:  // perhaps before it has our settings, but no server of gRPC's pushes
-        here.terminate(NGHTTP2_PROTOCOL_ERROR, "the peer pushes streams");
-        break;
       case NGHTTP2_GOAWAY:
         take_goaway(here, frame->goaway);
         break;
@@ -438,8 +443,7 @@ struct Session::Callbacks {
       if (here.owner_) here.owner_->on_stream(of, fields, end);
       return;
     }
-    if (frame.headers.cat == NGHTTP2_HCAT_RESPONSE &&
-        fields.find(":status").value_or("").starts_with('1'))
+    if (fields.find(":status").value_or("").starts_with('1'))
       here.count_control_frame("informational answers");
     if (const auto listener = of.listener_) listener->on_fields(fields);
     take_end(of, frame);
