@@ -114,7 +114,7 @@ struct ArenaOptions {
 
 // A server with these methods, and the honest client:
 //   /test.Arena/Echo   answers each message with itself
-//   /test.Arena/Chat   the same, but begins at once
+//   /test.Arena/WhoAmI answers with the names in the client's certificate
 //   /test.Arena/Pour   after one message, sends messages of 16 KiB for ever
 //   /test.Arena/Hang   takes everything and answers nothing; begins at once
 //   /test.Arena/Greet  like Hang, but sends headers and one message first
