@@ -5,7 +5,6 @@
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/packaged_task.hpp>
 #include <boost/asio/post.hpp>
 #include <condition_variable>
 #include <cstddef>
@@ -16,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "io/host/resolver.h"
@@ -58,8 +58,17 @@ class Loop {
   // Calls the function on the thread and answers with what it answers.
   template <class Function>
   auto run(Function function) {
-    std::packaged_task<decltype(function())()> task(std::move(function));
-    return boost::asio::post(context_, std::move(task)).get();
+    using Value = decltype(function());
+    const auto done = std::make_shared<std::promise<Value>>();
+    boost::asio::post(context_, [done, &function] {
+      if constexpr (std::is_void_v<Value>) {
+        function();
+        done->set_value();
+      } else {
+        done->set_value(function());
+      }
+    });
+    return done->get_future().get();
   }
   // Waits until the condition, asked on the thread, holds.
   void await(const std::function<bool()>& condition, const std::string& what);
