@@ -20,7 +20,6 @@ namespace {
 constexpr int kPatience = 60'000;  // milliseconds; only a failing test waits so long
 constexpr int kMoment = 50;
 constexpr std::size_t kFrameHead = 9;
-constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 bool await(int descriptor, short events, int milliseconds) {
   pollfd poll_for{.fd = descriptor, .events = events, .revents = 0};
@@ -46,21 +45,8 @@ void write_at_once(int descriptor) {
 
 }  // namespace
 
-std::string number(std::uint64_t value, int bytes) {
-  std::string text;
-  for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8)
-    text += static_cast<char>(value >> shift & 0xFF);
-  return text;
-}
-
-std::string frame(FrameType type, std::uint8_t flags, std::uint32_t stream,
-                  std::string_view payload) {
-  return number(payload.size(), 3) + static_cast<char>(type) + static_cast<char>(flags) +
-         number(stream, 4) + std::string(payload);
-}
-
 std::string client_hello(std::string_view settings) {
-  return std::string(kPreface) + frame(FrameType::kSettings, 0, 0, settings);
+  return std::string(http2::kPreface) + frame(FrameType::kSettings, 0, 0, settings);
 }
 
 std::string server_hello(std::string_view settings) {
@@ -136,10 +122,6 @@ std::string request_head(std::uint32_t stream, std::string_view method, std::uin
 
 std::string message_prefix(std::uint32_t length, std::uint8_t flag) {
   return static_cast<char>(flag) + number(length, 4);
-}
-
-std::string message(std::string_view bytes) {
-  return message_prefix(static_cast<std::uint32_t>(bytes.size())) + std::string(bytes);
 }
 
 RawSocket::RawSocket(RawSocket&& other) noexcept
@@ -230,9 +212,9 @@ void RawSocket::await_close() {
 }
 
 bool RawSocket::read_preface() {
-  if (!fill(kPreface.size())) return false;
-  EXPECT_EQ(received_.substr(0, kPreface.size()), kPreface);
-  received_.erase(0, kPreface.size());
+  if (!fill(http2::kPreface.size())) return false;
+  EXPECT_EQ(received_.substr(0, http2::kPreface.size()), http2::kPreface);
+  received_.erase(0, http2::kPreface.size());
   return true;
 }
 

@@ -1,49 +1,27 @@
 #pragma once
 
-// A peer without manners: a blocking TCP socket, frames of HTTP/2 made by hand, and header blocks that say whatever the
-// test wants. Every wait has a limit, after which the test fails.
+// A peer without manners: a blocking TCP socket, and header blocks that say whatever the test wants. Every wait has a limit, after which the test fails.
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "io/rpc/http2/test_frames.h"
+
 namespace tiphys::rpc {
 
-enum class FrameType : std::uint8_t {
-  kData = 0,
-  kHeaders = 1,
-  kPriority = 2,
-  kReset = 3,
-  kSettings = 4,
-  kPushPromise = 5,
-  kPing = 6,
-  kGoAway = 7,
-  kWindowUpdate = 8,
-  kContinuation = 9,
-};
-
-constexpr std::uint8_t kEndStream = 0x1;
-constexpr std::uint8_t kAck = 0x1;
-constexpr std::uint8_t kEndHeaders = 0x4;
-
-struct Frame {
-  FrameType type;
-  std::uint8_t flags;
-  std::uint32_t stream;
-  std::string payload;
-
-  [[nodiscard]] bool ends_stream() const {
-    return (type == FrameType::kData || type == FrameType::kHeaders) && (flags & kEndStream) != 0;
-  }
-};
+using http2::Frame;
+using http2::frame;
+using http2::FrameType;
+using http2::kAck;
+using http2::kEndHeaders;
+using http2::kEndStream;
+using http2::message;
+using http2::number;
 
 // --- bytes ---
 
-// Big-endian, as many bytes as are asked for.
-std::string number(std::uint64_t value, int bytes);
-std::string frame(FrameType type, std::uint8_t flags, std::uint32_t stream,
-                  std::string_view payload = {});
 // Preface and settings of a client, and the settings of a server.
 std::string client_hello(std::string_view settings = {});
 std::string server_hello(std::string_view settings = {});
@@ -67,9 +45,8 @@ std::string grpc_status(const std::string& block);
 std::string request_head(std::uint32_t stream, std::string_view method,
                          std::uint8_t more_flags = 0);
 
-// gRPC's prefix for a message of that length, and the message with it.
+// gRPC's prefix for a message of that length.
 std::string message_prefix(std::uint32_t length, std::uint8_t flag = 0);
-std::string message(std::string_view bytes);
 
 // --- sockets ---
 

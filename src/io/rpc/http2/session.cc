@@ -493,7 +493,10 @@ struct Session::Callbacks {
       end.kind = StreamEnd::Kind::kReset;
       end.reset = to_reset(error_code);
       end.is_unprocessed = error_code == NGHTTP2_REFUSED_STREAM || !closed->is_sent_;
-      if (!closed->is_sent_) end.reset = Reset::kRefused;
+      if (!closed->is_sent_) {
+        end.reset = Reset::kRefused;
+        end.detail = self(user).failure_;  // why it can't be sent any more
+      }
     }
     self(user).remove(*closed, end);
     return 0;

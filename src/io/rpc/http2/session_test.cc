@@ -269,7 +269,7 @@ TEST_F(ServerFrames, GiveTheConnectionsWindowBackWhenAStreamEndsUnread) {
     for (int count = 0; count < 50; ++count)
       flood += frame(FrameType::kData, 0, stream, message(body));
     auto frames = say(flood);
-    for (const Frame& next : say(frame(FrameType::kReset, 0, stream, number32(kCancelCode))))
+    for (const Frame& next : say(frame(FrameType::kReset, 0, stream, number(kCancelCode, 4))))
       frames.push_back(next);
     for (const Frame& update : of_type(frames, FrameType::kWindowUpdate))
       if (update.stream == 0) given += update.code();
@@ -280,7 +280,7 @@ TEST_F(ServerFrames, GiveTheConnectionsWindowBackWhenAStreamEndsUnread) {
 TEST_F(ServerFrames, NeverExceed16KiB) {
   start_recording();
   say(settings({{4, 10 * 1024 * 1024}, {5, 1024 * 1024}}));
-  say(frame(FrameType::kWindowUpdate, 0, 0, number32(10 * 1024 * 1024)));
+  say(frame(FrameType::kWindowUpdate, 0, 0, number(10 * 1024 * 1024, 4)));
   say(request(1, kMethod) + frame(FrameType::kData, 0, 1, message("hello")));
   call_->send({std::string(kMiB, 'x')});
   std::size_t total = 0;
@@ -302,7 +302,7 @@ TEST_F(ServerFrames, WaitForTheClientsWindow) {
   ASSERT_EQ(data.size(), 1U);
   EXPECT_EQ(data[0].payload, message("0123456789").substr(0, 10));
   EXPECT_EQ(of_type(frames, FrameType::kHeaders).size(), 1U) << "no trailers yet";
-  const auto rest = say(frame(FrameType::kWindowUpdate, 0, 1, number32(100)));
+  const auto rest = say(frame(FrameType::kWindowUpdate, 0, 1, number(100, 4)));
   EXPECT_EQ(of_type(rest, FrameType::kData).at(0).payload, "56789");
   EXPECT_EQ(of_type(rest, FrameType::kHeaders).size(), 1U);
 }
@@ -339,9 +339,9 @@ TEST_F(ServerFrames, DrainInTwoSteps) {
   ASSERT_EQ(last.size(), 1U);
   EXPECT_EQ(last[0].code(), 3U);
   EXPECT_FALSE(session_->is_over());
-  say(frame(FrameType::kReset, 0, 1, number32(kCancelCode)));
+  say(frame(FrameType::kReset, 0, 1, number(kCancelCode, 4)));
   EXPECT_FALSE(session_->is_over());
-  say(frame(FrameType::kReset, 0, 3, number32(kCancelCode)));
+  say(frame(FrameType::kReset, 0, 3, number(kCancelCode, 4)));
   EXPECT_TRUE(session_->is_over());
 }
 
@@ -463,7 +463,7 @@ TEST_F(ClientFrames, TakeTheStatusFromTrailersDespiteTheReset) {
   call()->send({"hello"});
   hear();
   say(answer_head(1) + trailers(1, {{"grpc-status", "9"}, {"grpc-message", "no"}}) +
-      frame(FrameType::kReset, 0, 1, number32(kNoErrorCode)));
+      frame(FrameType::kReset, 0, 1, number(kNoErrorCode, 4)));
   EXPECT_EQ(events_.ending(), "FAILED_PRECONDITION: no");
 }
 
@@ -494,7 +494,7 @@ TEST_F(ClientFrames, KnowWhatEveryResetMeans) {
     events_ = {};
     call()->send({"hello"});
     hear();
-    say(frame(FrameType::kReset, 0, stream, number32(code)));
+    say(frame(FrameType::kReset, 0, stream, number(code, 4)));
     EXPECT_EQ(events_.code(), expected);
     stream += 2;
   }
@@ -503,7 +503,7 @@ TEST_F(ClientFrames, KnowWhatEveryResetMeans) {
 TEST_F(ClientFrames, TakeACancellationAtTheDeadlineForTheDeadline) {
   call({.timeout = Duration(1)})->send({"hello"});
   hear();
-  say(frame(FrameType::kReset, 0, 1, number32(kCancelCode)));
+  say(frame(FrameType::kReset, 0, 1, number(kCancelCode, 4)));
   EXPECT_EQ(events_.code(), Code::kDeadlineExceeded);
 }
 
@@ -511,12 +511,12 @@ TEST_F(ClientFrames, TryARefusedCallAgainAndGiveUpInTheEnd) {
   call()->send({"hello"});
   hear();
   for (std::uint32_t attempt = 0; attempt < 4; ++attempt) {
-    const auto again = say(frame(FrameType::kReset, 0, 1 + 2 * attempt, number32(kRefusedCode)));
+    const auto again = say(frame(FrameType::kReset, 0, 1 + 2 * attempt, number(kRefusedCode, 4)));
     ASSERT_EQ(of_type(again, FrameType::kHeaders).size(), 1U) << "attempt " << attempt;
     EXPECT_EQ(of_type(again, FrameType::kData).at(0).payload, message("hello"));
     EXPECT_EQ(events_.finished, 0);
   }
-  say(frame(FrameType::kReset, 0, 9, number32(kRefusedCode)));
+  say(frame(FrameType::kReset, 0, 9, number(kRefusedCode, 4)));
   EXPECT_EQ(events_.code(), Code::kUnavailable);
 }
 
@@ -528,7 +528,7 @@ TEST_F(ClientFrames, GoToAnotherConnectionAboveTheLastStreamOnly) {
   second_call->start(second.tell());
   second_call->send({"two"});
   hear();
-  sessions_[0]->receive(frame(FrameType::kGoAway, 0, 0, number32(1) + number32(kNoErrorCode)));
+  sessions_[0]->receive(frame(FrameType::kGoAway, 0, 0, number(1, 4) + number(kNoErrorCode, 4)));
   ASSERT_EQ(sessions_.size(), 2U) << "the call above the last stream needs a new connection";
   EXPECT_EQ(events_.finished, 0);
   EXPECT_EQ(second.finished, 0);
@@ -548,7 +548,7 @@ TEST_F(ClientFrames, GoToAnotherConnectionAboveTheLastStreamOnly) {
 TEST_F(ClientFrames, DoNotTryAgainWhatTheServerMayHaveSeen) {
   call()->send({"hello"});
   hear();
-  say(frame(FrameType::kGoAway, 0, 0, number32(1) + number32(kNoErrorCode)));
+  say(frame(FrameType::kGoAway, 0, 0, number(1, 4) + number(kNoErrorCode, 4)));
   EXPECT_EQ(events_.finished, 0);
   sessions_[0]->lost("");
   EXPECT_EQ(events_.code(), Code::kUnavailable);

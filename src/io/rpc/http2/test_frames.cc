@@ -23,17 +23,19 @@ std::string length_of(std::string_view text) {
 
 }  // namespace
 
-std::string number32(std::uint32_t value) {
-  return {static_cast<char>(value >> 24), static_cast<char>(value >> 16),
-          static_cast<char>(value >> 8), static_cast<char>(value)};
+std::string number(std::uint64_t value, int bytes) {
+  std::string text;
+  for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8)
+    text += static_cast<char>(value >> shift & 0xFF);
+  return text;
 }
 
 std::string frame(FrameType type, std::uint8_t flags, std::uint32_t stream,
                   std::string_view payload) {
-  std::string bytes = number32(static_cast<std::uint32_t>(payload.size())).substr(1);
+  std::string bytes = number(payload.size(), 3);
   bytes += static_cast<char>(type);
   bytes += static_cast<char>(flags);
-  return bytes.append(number32(stream)).append(payload);
+  return bytes.append(number(stream, 4)).append(payload);
 }
 
 std::string block(const HeaderList& fields) {
@@ -49,15 +51,12 @@ std::string block(const HeaderList& fields) {
 
 std::string settings(const std::vector<std::pair<std::uint16_t, std::uint32_t>>& entries) {
   std::string payload;
-  for (const auto& [id, value] : entries)
-    payload.append(number32(id).substr(2)).append(number32(value));
+  for (const auto& [id, value] : entries) payload.append(number(id, 2)).append(number(value, 4));
   return frame(FrameType::kSettings, 0, 0, payload);
 }
 
 std::string message(std::string_view body, char flag) {
-  return std::string(1, flag)
-      .append(number32(static_cast<std::uint32_t>(body.size())))
-      .append(body);
+  return std::string(1, flag).append(number(body.size(), 4)).append(body);
 }
 
 HeaderList request_fields(const std::string& path) {

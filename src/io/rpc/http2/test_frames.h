@@ -34,7 +34,8 @@ using HeaderList = std::vector<std::pair<std::string, std::string>>;
 
 std::string frame(FrameType type, std::uint8_t flags, std::uint32_t stream,
                   std::string_view payload = {});
-std::string number32(std::uint32_t value);
+// Big-endian, as many bytes as are asked for.
+std::string number(std::uint64_t value, int bytes);
 // A block of fields without compression: each a literal that is not indexed.
 std::string block(const HeaderList& fields);
 std::string settings(const std::vector<std::pair<std::uint16_t, std::uint32_t>>& entries = {});
@@ -52,9 +53,12 @@ struct Frame {
   std::uint8_t flags;
   std::uint32_t stream;
   std::string payload;
-  HeaderList fields;  // of HEADERS
+  HeaderList fields = {};  // of HEADERS, when a FrameReader made it
 
   [[nodiscard]] std::uint32_t code() const;  // the number that RST_STREAM and WINDOW_UPDATE hold
+  [[nodiscard]] bool ends_stream() const {
+    return (type == FrameType::kData || type == FrameType::kHeaders) && (flags & kEndStream) != 0;
+  }
 };
 
 // Takes the bytes of one direction apart.
