@@ -297,6 +297,22 @@ TEST_P(Calls, ShareOneBudgetForMessagesThatAreNotComplete) {
       << "the budget was not given back";
 }
 
+TEST_P(Calls, CountTheirMetadataUntilTheyHaveAHandler) {
+  world_.call_limits.budget = std::make_shared<ReceiveBudget>(3000);
+  world_.start(recording());
+  const CallOptions options{.metadata = {{"large", std::string(2000, 'x')}}};
+  const auto silent = world_.channel->call(kMethod, options);
+  silent->start(client_.tell());
+  Events refused;
+  const auto second = world_.channel->call(kMethod, options);
+  second->start(refused.tell());
+  ASSERT_TRUE(world_.until([&refused] { return refused.finished > 0; }));
+  EXPECT_EQ(refused.code(), Code::kResourceExhausted);
+  silent->send({"hello"});
+  ASSERT_TRUE(world_.until([this] { return served_ != nullptr; }));
+  EXPECT_TRUE(world_.call_limits.budget->take(2900));
+}
+
 TEST_P(Calls, WithoutAFirstMessageEndInTime) {
   world_.call_limits.first_message = 20ms;
   world_.start(recording());

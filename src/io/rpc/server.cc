@@ -49,10 +49,13 @@ class Server::Listening : public std::enable_shared_from_this<Listening> {
         listener_(std::move(listener)),
         handlers_(std::move(options.handlers)),
         connection_limit_(options.connections),
-        context_(std::make_shared<const ServerCall::Context>(ServerCall::Context{
-            std::move(executor), std::move(deadlines), std::move(options.limits)})) {}
+        context_(std::make_shared<ServerCall::Context>(ServerCall::Context{
+            std::move(executor), std::move(deadlines), std::move(options.limits), nullptr})) {}
 
   void start() {
+    context_->on_offence = [weak = weak_from_this()](HttpConnection& by, const Error& what) {
+      if (const auto self = weak.lock()) self->complain(by, what);
+    };
     listener_->start([weak = weak_from_this()](std::shared_ptr<HttpConnection> connection) {
       const auto self = weak.lock();
       return self ? self->add(std::move(connection)) : nullptr;
@@ -125,7 +128,14 @@ class Server::Listening : public std::enable_shared_from_this<Listening> {
     return owner;
   }
 
+  // One line for a connection: whoever offends goes on offending.
+  void complain(HttpConnection& by, const Error& what) {
+    if (!offenders_.insert(&by).second) return;
+    log_.warn("call refused", {{"peer", by.peer()->address}, {"reason", what.message}});
+  }
+
   void remove(const std::shared_ptr<HttpConnection>& connection) {
+    offenders_.erase(connection.get());
     connections_.erase(connection);
     end_if_closed();
   }
@@ -138,8 +148,11 @@ class Server::Listening : public std::enable_shared_from_this<Listening> {
   }
 
   void accept(HttpStream& stream, const Fields& head, bool end) {
-    if (head.is_too_large())
-      return refuse(stream, failed(Code::kResourceExhausted, "the header fields are too large"));
+    if (head.is_too_large()) {
+      const Error error{Code::kResourceExhausted, "the header fields are too large"};
+      complain(stream.connection(), error);
+      return refuse(stream, failed(error));
+    }
     if (head.find(":method") != "POST") return answer_plainly(stream, "405");
     if (!is_grpc(head.find("content-type").value_or(""))) return answer_plainly(stream, "415");
     const std::string_view path = head.find(":path").value_or("");
@@ -164,6 +177,13 @@ class Server::Listening : public std::enable_shared_from_this<Listening> {
       const std::string text = "unknown grpc-encoding '" + std::string(encoding) + "'";
       return refuse(stream, failed(Code::kUnimplemented, text), accepted);
     }
+    if (!request.metadata.empty()) {
+      request.held = head.list_size();
+      if (!context_->limits.budget->take(request.held))
+        return refuse(stream,
+                      failed(Code::kResourceExhausted,
+                             "the memory for what is being received is used up; try again later"));
+    }
     const auto call = std::make_shared<ServerCall>(context_, stream, std::move(request), *method);
     stream.listen(call);
     call->accept(end);
@@ -173,7 +193,8 @@ class Server::Listening : public std::enable_shared_from_this<Listening> {
   std::unique_ptr<HttpListener> listener_;
   Handlers handlers_;
   std::size_t connection_limit_;
-  std::shared_ptr<const ServerCall::Context> context_;
+  std::shared_ptr<ServerCall::Context> context_;
+  std::set<const HttpConnection*> offenders_;  // of whom the log knows
   std::set<std::shared_ptr<HttpConnection>> connections_;
   std::vector<std::function<void()>> done_;
   std::optional<Deadlines::Id> grace_;

@@ -25,7 +25,8 @@ ServerCall::ServerCall(std::shared_ptr<const Context> context, HttpStream& strea
       stream_(&stream),
       method_(&method),
       deadline_(request.deadline.value_or(Deadlines::Time::max())),
-      inbox_(context_->limits) {
+      inbox_(context_->limits),
+      held_(static_cast<std::uint32_t>(request.held)) {
   inbox_.set_encoding(request.encoding);
   if (method.name && request.metadata.empty()) return;
   begun_ = std::make_unique<Begun>();
@@ -33,7 +34,12 @@ ServerCall::ServerCall(std::shared_ptr<const Context> context, HttpStream& strea
   if (!method.name) begun_->method = std::make_shared<const std::string>(request.method);
 }
 
-ServerCall::~ServerCall() { drop_timer(); }
+ServerCall::~ServerCall() {
+  drop_timer();
+  give_back_held();
+}
+
+void ServerCall::give_back_held() { context_->limits.budget->give_back(std::exchange(held_, 0)); }
 
 std::optional<Deadlines::Time> ServerCall::deadline() const {
   return deadline_ == Deadlines::Time::max() ? std::nullopt : std::optional(deadline_);
@@ -97,10 +103,7 @@ void ServerCall::on_data(std::string_view bytes) {
     stream_->consume(bytes.size());
     return;
   }
-  if (const Status added = inbox_.add(bytes, *stream_); !added) {
-    abort(added.error());
-    return;
-  }
+  if (const Status added = inbox_.add(bytes, *stream_); !added) return abort_for(added.error());
   deliver();
 }
 
@@ -115,6 +118,9 @@ void ServerCall::on_writable() {
 
 void ServerCall::on_closed(const StreamEnd& end) {
   const auto self = shared_from_this();
+  if (end.kind == StreamEnd::Kind::kReset && end.reset == Reset::kEnhanceYourCalm)
+    context_->on_offence(stream_->connection(), {Code::kResourceExhausted,
+                                                 "a stream was given up: its bytes are not taken"});
   stream_ = nullptr;
   drop_timer();
   method_ = nullptr;
@@ -136,7 +142,7 @@ void ServerCall::deliver() {
       // Looks at the first message and leaves it for whoever takes the call.
       const auto is_there = inbox_.is_ready(stream_);
       if (!is_there) {
-        abort(is_there.error());
+        abort_for(is_there.error());
         break;
       }
       if (!*is_there) break;
@@ -147,7 +153,7 @@ void ServerCall::deliver() {
     }
     auto message = inbox_.take(stream_);
     if (!message) {
-      abort(message.error());
+      abort_for(message.error());
       break;
     }
     if (*message) {
@@ -156,7 +162,7 @@ void ServerCall::deliver() {
     }
     const auto is_exhausted = inbox_.is_exhausted();
     if (!is_exhausted) {
-      abort(is_exhausted.error());
+      abort_for(is_exhausted.error());
       break;
     }
     if (!*is_exhausted) break;
@@ -168,6 +174,7 @@ void ServerCall::deliver() {
 
 void ServerCall::hand_over() {
   drop_timer();
+  give_back_held();
   if (deadline()) context_->deadlines->add(time_left(), *this);
   if (!begun_) begun_ = std::make_unique<Begun>();
   if (method_->name) begun_->method = method_->name;
@@ -180,14 +187,20 @@ Duration ServerCall::time_left() const {
 }
 
 void ServerCall::on_time() {
-  abort({Code::kDeadlineExceeded,
-         method_ ? "no message arrived in time" : "the deadline has passed"});
+  if (method_ && time_left() > Duration::zero())
+    return abort_for({Code::kDeadlineExceeded, "no message arrived in time"});
+  abort({Code::kDeadlineExceeded, "the deadline has passed"});
 }
 
 void ServerCall::abort(Error error) {
   const auto self = shared_from_this();
   finish(failed(error));
   tell_finished(failed(std::move(error)));
+}
+
+void ServerCall::abort_for(const Error& offence) {
+  if (stream_) context_->on_offence(stream_->connection(), offence);
+  abort(offence);
 }
 
 void ServerCall::tell_event(CallEvent event) {

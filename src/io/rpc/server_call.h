@@ -52,6 +52,8 @@ class ServerCall final : public HttpStream::Listener,
     Metadata metadata = {};
     std::optional<Deadlines::Time> deadline = std::nullopt;
     Encoding encoding = Encoding::kIdentity;
+    std::size_t held =
+        0;  // of the receive budget, for the metadata; the call gives it back once it has a handler
   };
 
   // What calls of one listener share.
@@ -59,6 +61,8 @@ class ServerCall final : public HttpStream::Listener,
     boost::asio::any_io_executor executor;
     std::shared_ptr<Deadlines> deadlines;
     CallLimits limits;
+    // Hears what a client does that no honest one would.
+    std::function<void(HttpConnection&, const Error&)> on_offence;
   };
 
   // The method outlives the stream.
@@ -111,9 +115,11 @@ class ServerCall final : public HttpStream::Listener,
   void hand_over();
   [[nodiscard]] Duration time_left() const;
   void abort(Error error);
+  void abort_for(const Error& offence);
   void tell_event(CallEvent event);
   void tell_finished(Outcome outcome);
   void drop_timer();
+  void give_back_held();
 
   std::shared_ptr<const Context> context_;
   HttpStream* stream_;    // null once it has gone
@@ -121,6 +127,7 @@ class ServerCall final : public HttpStream::Listener,
   std::unique_ptr<Begun> begun_;
   Deadlines::Time deadline_;  // the last that there is when there is none
   Inbox inbox_;
+  std::uint32_t held_;  // of the receive budget
   bool is_finished_ = false;
   bool has_sent_headers_ = false;
   bool is_delivering_ = false;
