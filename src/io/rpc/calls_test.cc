@@ -16,10 +16,11 @@ constexpr const char* kMethod = "/test.Service/Method";
 
 class Calls : public ::testing::TestWithParam<Backend> {
  protected:
-  std::shared_ptr<ServerCall> served_;  // the call that the handler took last
+  // In this order, because the end of the world may be told, and no call outlives it.
   Events server_;
   Events client_;
-  World world_{GetParam()};  // goes first, and may tell of it
+  World world_{GetParam()};
+  std::shared_ptr<ServerCall> served_;  // the call that the handler took last
 
   // Keeps the call and records what it is told; the test acts.
   Handlers recording(Begins begins = Begins::kWithFirstMessage) {

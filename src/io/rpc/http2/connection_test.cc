@@ -106,10 +106,10 @@ TEST(Keepalive, FindsAPeerThatIsDead) {
 }
 
 TEST(Keepalive, LeavesAPeerAloneThatAnswers) {
-  std::shared_ptr<ServerCall> served;
   Events events;
   Events on_server;
   World world(Backend::kPlain);
+  std::shared_ptr<ServerCall> served;
   world.http_limits.keepalive = 5ms;  // on both sides
   Handlers handlers;
   handlers.add(kMethod, {.take = [&](std::shared_ptr<ServerCall> call) {
