@@ -3,6 +3,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
 #include <exception>
 #include <utility>
@@ -111,6 +112,9 @@ asio::awaitable<void> ServerStream::run(std::shared_ptr<const StreamHandler> han
   const Metadata& trailers = stream.state_->trailers;
   outcome.trailers.insert(outcome.trailers.begin(), trailers.begin(), trailers.end());
   stream.call_->finish(outcome);
+  // Asio awaits something once more before it lets go of us. If the call was cancelled meanwhile, that would throw where
+  // nobody catches.
+  co_await asio::this_coro::throw_if_cancelled(false);
 }
 
 Handler coroutine(StreamHandler handler, Begins begins) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <map>
 #include <optional>
 
@@ -320,6 +321,27 @@ TEST_F(ServerFrames, TolerateTheBandwidthPingsOfGrpc) {
   for (int count = 0; count < 500; ++count)
     EXPECT_EQ(of_type(say(frame(FrameType::kPing, 0, 0, "12345678")), FrameType::kPing).size(), 1U);
   EXPECT_FALSE(session_->is_over());
+}
+
+boost::asio::awaitable<Outcome> read_all(ServerStream call) {
+  std::optional<std::string> message;
+  do message = co_await call.read();
+  while (message);
+  co_return Outcome{};
+}
+
+TEST_F(ServerFrames, EndACoroutineThatLearnsOfTheEndWithoutEverWaiting) {
+  Handlers handlers;
+  handlers.add(kMethod, coroutine(read_all));
+  start(std::move(handlers));
+  std::vector<Frame> frames;
+  boost::asio::post(context_, [&] {
+    frames = say(request(1, kMethod) +
+                 frame(FrameType::kData, 0, 1, message("good") + message("bad", 2)));
+  });
+  context_.poll();
+  ASSERT_FALSE(of_type(frames, FrameType::kHeaders).empty());
+  EXPECT_EQ(field(of_type(frames, FrameType::kHeaders)[0], "grpc-status"), "13");
 }
 
 TEST_F(ServerFrames, DrainInTwoSteps) {
