@@ -19,6 +19,7 @@ class Deadlines {
   using Time = std::chrono::steady_clock::time_point;
 
   // Something to do at a time, for one who keeps it as a part of itself: there may be very many of them.
+  // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): nobody else deletes it
   class Task : public boost::intrusive::set_base_hook<boost::intrusive::optimize_size<true>> {
    protected:
     Task() = default;

@@ -19,11 +19,13 @@ class Fields {
  public:
   class Iterator {
    public:
+    // NOLINTBEGIN(readability-identifier-naming): the names are the standard library's
     using iterator_category = std::input_iterator_tag;
     using value_type = Field;
     using difference_type = std::ptrdiff_t;
     using pointer = const Field*;
     using reference = Field;
+    // NOLINTEND(readability-identifier-naming)
 
     explicit Iterator(const char* at) : at_(at) {}
     Field operator*() const;

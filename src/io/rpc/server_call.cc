@@ -69,9 +69,9 @@ void ServerCall::want() {
 void ServerCall::send_headers(const Metadata& metadata) {
   if (!stream_ || is_finished_ || has_sent_headers_) return;
   has_sent_headers_ = true;
-  static const Fields plain_head = response_head();
-  if (metadata.empty()) return stream_->send_fields(plain_head, false);
-  Fields head = plain_head;
+  static const Fields kPlainHead = response_head();
+  if (metadata.empty()) return stream_->send_fields(kPlainHead, false);
+  Fields head = kPlainHead;
   append(head, metadata);
   stream_->send_fields(head, false);
 }

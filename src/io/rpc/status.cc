@@ -28,10 +28,10 @@ std::string_view cut_to(std::string_view text, std::size_t room) {
     used += is_plain(text[end]) ? 1 : 3;
     if (used > room) break;
   }
-  constexpr auto is_continuation = [](char c) {
+  constexpr auto kIsContinuation = [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
   };
-  while (end > 0 && end < text.size() && is_continuation(text[end])) --end;
+  while (end > 0 && end < text.size() && kIsContinuation(text[end])) --end;
   return text.substr(0, end);
 }
 

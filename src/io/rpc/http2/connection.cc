@@ -178,8 +178,8 @@ void Connection::give_up(const std::string& why) {
   const auto self = shared_from_this();
   if (transport_) transport_->shut_down();
   boost::system::error_code ignored;  // it goes either way
-  socket_.shutdown(Socket::shutdown_send, ignored);
-  socket_.close(ignored);
+  static_cast<void>(socket_.shutdown(Socket::shutdown_send, ignored));
+  static_cast<void>(socket_.close(ignored));
   timer_.cancel();
   session_.lost(why);
 }

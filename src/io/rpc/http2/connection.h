@@ -61,7 +61,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void wait_for(Need need);
   void watch();
   void check_time();
-  [[nodiscard]] std::optional<Time> next_check(Time now) const;
+  [[nodiscard]] std::optional<Time> next_check(Time at) const;
 
   Session session_;
   HttpLimits limits_;

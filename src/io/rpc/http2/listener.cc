@@ -73,7 +73,7 @@ class Listener final : public HttpListener, public std::enable_shared_from_this<
   void stop() override {
     if (!descriptor_.is_open()) return;
     boost::system::error_code ignored;  // it goes either way
-    descriptor_.close(ignored);
+    static_cast<void>(descriptor_.close(ignored));
     pause_.cancel();
     accept_ = nullptr;
     remove_file();

@@ -74,7 +74,7 @@ long bio_control(BIO* bio, int command, long, void*) {
 }
 
 BIO* make_bio(int descriptor) {
-  static BIO_METHOD* const method = [] {
+  static BIO_METHOD* const kMethod = [] {
     BIO_METHOD* const made =
         BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket without SIGPIPE");
     BIO_meth_set_read(made, bio_read);
@@ -82,8 +82,9 @@ BIO* make_bio(int descriptor) {
     BIO_meth_set_ctrl(made, bio_control);
     return made;
   }();
-  BIO* const bio = BIO_new(method);
+  BIO* const bio = BIO_new(kMethod);
   if (bio) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): OpenSSL keeps a pointer for us, and it is a number
     BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor)));
     BIO_set_init(bio, 1);
   }

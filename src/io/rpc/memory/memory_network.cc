@@ -71,7 +71,7 @@ class End final : public HttpStream, public std::enable_shared_from_this<End> {
 
 class Connection final : public HttpConnection, public std::enable_shared_from_this<Connection> {
  public:
-  Connection(asio::any_io_executor executor, HttpLimits limits, bool is_client)
+  Connection(asio::any_io_executor executor, const HttpLimits& limits, bool is_client)
       : executor_(std::move(executor)), limits_(limits), is_client_(is_client) {}
 
   void join(const std::shared_ptr<Connection>& other) { other_ = other; }
@@ -317,7 +317,7 @@ class MemoryConnector final : public Connector {
 
 }  // namespace
 
-Network::Network(asio::any_io_executor executor, HttpLimits limits)
+Network::Network(asio::any_io_executor executor, const HttpLimits& limits)
     : shared_(std::make_shared<Shared>(Shared{std::move(executor), limits, {}, {}})) {}
 
 std::unique_ptr<HttpListener> Network::listen(std::string address) {

@@ -15,7 +15,7 @@ namespace tiphys::rpc::memory {
 
 class Network {
  public:
-  explicit Network(boost::asio::any_io_executor executor, HttpLimits limits = {});
+  explicit Network(boost::asio::any_io_executor executor, const HttpLimits& limits = {});
 
   // Addresses are any text; one listener for each.
   [[nodiscard]] std::unique_ptr<HttpListener> listen(std::string address);
