@@ -55,10 +55,10 @@ int serve() {
 }
 
 int ask(const std::string& url) {
+  asio::io_context context(1);
   tiphys::shell::CoreThread core;
   tiphys::shell::WorkerThreads workers(core, 1);
   tiphys::host::Resolver resolver(workers);
-  asio::io_context context(1);
   http::Client client(context.get_executor(), resolver);
   int code = 1;
   client.request({.url = url}, [&](const tiphys::Result<http::Response>& response) {

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <boost/asio/post.hpp>
 #include <cerrno>
 #include <memory>
 #include <optional>
@@ -14,6 +15,9 @@
 #include "base/strings.h"
 
 namespace tiphys::host {
+
+namespace asio = boost::asio;
+
 namespace {
 
 tl::unexpected<Error> cannot_resolve(const std::string& host, std::string_view reason) {
@@ -50,15 +54,21 @@ std::string to_string(const Address& address) {
   return concat(is_v6 ? "[" : "", address.ip, is_v6 ? "]:" : ":", std::to_string(address.port));
 }
 
-void Resolver::resolve(std::string host, std::uint16_t port,
+void Resolver::resolve(std::string host, std::uint16_t port, asio::any_io_executor executor,
                        std::function<void(Result<std::vector<Address>>)> done) {
-  if (host.empty()) return done(cannot_resolve(host, "the name is empty"));
+  auto tell = [executor = std::move(executor),
+               done = std::move(done)](Result<std::vector<Address>> addresses) mutable {
+    asio::post(executor, [done = std::move(done), addresses = std::move(addresses)]() mutable {
+      done(std::move(addresses));
+    });
+  };
+  if (host.empty()) return tell(cannot_resolve(host, "the name is empty"));
   if (host.find('\0') != std::string::npos)
-    return done(cannot_resolve(host.c_str(), "a zero byte follows"));
-  if (auto addresses = look_up(host, port, AI_NUMERICHOST)) return done(std::move(addresses));
-  workers_.run(
-      [host = std::move(host), port, done = std::move(done)] { done(look_up(host, port, 0)); },
-      [] {});
+    return tell(cannot_resolve(host.c_str(), "a zero byte follows"));
+  if (auto addresses = look_up(host, port, AI_NUMERICHOST)) return tell(std::move(addresses));
+  workers_.run([host = std::move(host), port,
+                tell = std::move(tell)]() mutable { tell(look_up(host, port, 0)); },
+               [] {});
 }
 
 }  // namespace tiphys::host

@@ -2,6 +2,7 @@
 
 // Host names to addresses, by the system's own resolver, which blocks and therefore runs on a worker.
 
+#include <boost/asio/any_io_executor.hpp>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -26,10 +27,11 @@ class Resolver {
  public:
   explicit Resolver(shell::Workers& workers) : workers_(workers) {}
 
-  // All addresses of both families, in the order in which they are to be tried; at least one. An address in text needs
-  // no worker and is answered before this returns. Otherwise `done` is called on the worker's thread, which must not
-  // be kept: post the answer to where it belongs. Workers that end drop what waits, and then nothing is told.
-  void resolve(std::string host, std::uint16_t port,
+  // All addresses of both families, in the order in which they are to be tried; at least one. `done` is called on the
+  // executor, never before this returns, and is destroyed there too: the worker that looks the name up keeps nothing of
+  // the caller's. An address in text needs no worker. Workers that end drop what waits, and then nothing is told; the
+  // executor's context has to outlive them.
+  void resolve(std::string host, std::uint16_t port, boost::asio::any_io_executor executor,
                std::function<void(Result<std::vector<Address>>)> done);
 
  private:

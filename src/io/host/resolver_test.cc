@@ -3,11 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <future>
+#include <boost/asio/io_context.hpp>
+#include <memory>
 #include <optional>
-#include <thread>
-
-#include "shell/strand.h"
+#include <utility>
 
 namespace tiphys::host {
 namespace {
@@ -22,30 +21,40 @@ class NoWorkers final : public shell::Workers {
   }
 };
 
-Addresses resolve_at_once(const std::string& host, std::uint16_t port) {
-  NoWorkers workers;
+// A worker that keeps what it has done until it is told to forget.
+class LazyWorkers final : public shell::Workers {
+ public:
+  void run(std::function<void()> work, std::function<void()> /*done*/) override {
+    done_.push_back(std::move(work));
+    done_.back()();
+  }
+
+ private:
+  std::vector<std::function<void()>> done_;
+};
+
+Addresses resolve_with(shell::Workers& workers, const std::string& host, std::uint16_t port) {
+  boost::asio::io_context context(1);
   Resolver resolver(workers);
   std::optional<Addresses> answer;
-  resolver.resolve(host, port, [&](Addresses addresses) { answer = std::move(addresses); });
-  return answer.value_or(fail(Code::kInternal, "not answered at once"));
+  resolver.resolve(host, port, context.get_executor(),
+                   [&](Addresses addresses) { answer = std::move(addresses); });
+  EXPECT_FALSE(answer) << "told before the executor ran";
+  context.run();
+  return answer.value_or(fail(Code::kInternal, "not answered"));
+}
+
+Addresses resolve_at_once(const std::string& host, std::uint16_t port) {
+  NoWorkers workers;
+  return resolve_with(workers, host, port);
 }
 
 Addresses resolve_elsewhere(const std::string& host, std::uint16_t port) {
-  shell::CoreThread core;
-  shell::WorkerThreads workers(core, 1);
-  Resolver resolver(workers);
-  std::promise<Addresses> answer;
-  const auto asking = std::this_thread::get_id();
-  resolver.resolve(host, port, [&](Addresses addresses) {
-    EXPECT_NE(std::this_thread::get_id(), asking);
-    answer.set_value(std::move(addresses));
-  });
-  Addresses addresses = answer.get_future().get();
-  core.stop();
-  return addresses;
+  LazyWorkers workers;
+  return resolve_with(workers, host, port);
 }
 
-TEST(Resolver, AnswersForAddressesAtOnce) {
+TEST(Resolver, AnswersForAddressesWithoutAWorker) {
   for (const std::string ip : {"127.0.0.1", "::1", "2001:db8::7"}) {
     SCOPED_TRACE(ip);
     EXPECT_EQ(resolve_at_once(ip, 25551), (std::vector<Address>{{ip, 25551}}));
@@ -70,6 +79,17 @@ TEST(Resolver, NamesTheHostThatItCannotResolve) {
   EXPECT_EQ(addresses.error().code, Code::kUnavailable);
   EXPECT_TRUE(addresses.error().message.starts_with("cannot resolve '" + host + "': "))
       << addresses.error().message;
+}
+
+TEST(Resolver, LeavesNothingOfTheCallersWithTheWorker) {
+  boost::asio::io_context context(1);
+  LazyWorkers workers;
+  Resolver resolver(workers);
+  const auto of_the_caller = std::make_shared<int>(0);
+  resolver.resolve("localhost", 443, context.get_executor(),
+                   [of_the_caller](const Addresses& /*addresses*/) {});
+  context.run();
+  EXPECT_EQ(of_the_caller.use_count(), 1) << "the worker would be the one to destroy it";
 }
 
 TEST(Resolver, RefusesWhatIsNoName) {

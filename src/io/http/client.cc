@@ -62,10 +62,11 @@ class Awaited : public std::enable_shared_from_this<Awaited<T>> {
  public:
   explicit Awaited(const asio::any_io_executor& executor) : timer_(executor) {}
 
-  // From any thread.
+  // From any thread, once; what was told keeps nothing of this, and so the timer ends where it lived.
   auto teller() {
-    return [self = this->shared_from_this()](T value) {
-      asio::post(self->timer_.get_executor(), [self, value = std::move(value)]() mutable {
+    return [self = this->shared_from_this()](T value) mutable {
+      const auto executor = self->timer_.get_executor();
+      asio::post(executor, [self = std::move(self), value = std::move(value)]() mutable {
         self->value_ = std::move(value);
         self->timer_.cancel();
       });
@@ -226,7 +227,7 @@ asio::awaitable<Status> Fetch::connect(Url url) {
     co_return co_await std::move(connecting);
   }
   const auto resolved = std::make_shared<Awaited<Result<Addresses>>>(client_->executor);
-  client_->resolver.resolve(url.host, url.port, resolved->teller());
+  client_->resolver.resolve(url.host, url.port, client_->executor, resolved->teller());
   auto resolving = resolved->wait(deadline_);
   const auto addresses = co_await std::move(resolving);
   if (!client_->is_open) co_return fail(Code::kCancelled, "the client has ended");

@@ -114,10 +114,10 @@ class HttpClient : public ::testing::Test {
     return response;
   }
 
+  Loop loop;
   shell::CoreThread core;
   shell::WorkerThreads workers{core, 1};
   host::Resolver resolver{workers};
-  Loop loop;
   std::unique_ptr<Client> client;
   std::unique_ptr<Server> server;
   std::uint16_t port = 0;

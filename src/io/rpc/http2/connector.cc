@@ -164,17 +164,15 @@ class SocketConnector final : public Connector {
     connection->set_owner(std::move(owner));
     connection->expect();
     const auto dial = std::make_shared<Dial>(connection, target, options_);
-    const auto later = [executor = executor_, dial](Result<std::vector<SocketAddress>> addresses) {
-      asio::post(executor, [dial, addresses = std::move(addresses)] { dial->resolved(addresses); });
-    };
     if (target.scheme == "unix") {
-      later(unix_address(target.path).map([](const SocketAddress& address) {
-        return std::vector{address};
-      }));
+      asio::post(executor_, [dial, address = unix_address(target.path)] {
+        dial->resolved(address.map([](const SocketAddress& one) { return std::vector{one}; }));
+      });
     } else {
-      resolver_.resolve(
-          target.host_port.host, target.host_port.port,
-          [later](const Result<std::vector<host::Address>>& found) { later(to_sockets(found)); });
+      resolver_.resolve(target.host_port.host, target.host_port.port, executor_,
+                        [dial](const Result<std::vector<host::Address>>& found) {
+                          dial->resolved(to_sockets(found));
+                        });
     }
     return connection->http();
   }
