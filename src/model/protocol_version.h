@@ -5,11 +5,12 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/version.h"
 
 namespace tiphys {
 
 // What this build reports; it speaks Ankaios 1.x.
-inline constexpr std::string_view kProtocolVersion = "1.1.0+tiphys.0.1.0";
+inline constexpr std::string_view kProtocolVersion = kVersion;
 
 // Fails unless `received` is a complete semantic version with the same major number as ours.
 Status check_protocol_version(std::string_view received);
