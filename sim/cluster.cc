@@ -148,11 +148,8 @@ AgentNode::Life::Life(AgentNode& node)
     : process(node.world_),
       runtime({kRuntime, {kOwner, AgentName{node.name_}}, "Error getting state from the engine."},
               node.engine_, process, read_config),
-      shell({AgentName{node.name_},
-             {{"node", node.name_}},
-             std::string(kProtocolVersion),
-             {kRuntime}},
-            process, process, process, node.world_, node.log_, node, {{kRuntime, &runtime}}) {}
+      shell({AgentName{node.name_}, {kRuntime}}, process, process, process, node.world_, node.log_,
+            node, {{kRuntime, &runtime}}) {}
 
 AgentNode::AgentNode(World& world, Network& network, Mutation mutation, std::string name)
     : world_(world),
@@ -190,10 +187,10 @@ void AgentNode::connect() {
     life_->process.after(kReconnectPause, [this] { connect(); });
   });
   life_->connection = network_.connect(name_, end);
-  if (life_->connection != 0)
-    life_->shell.connected();
-  else
-    life_->process.after(kReconnectPause, [this] { connect(); });
+  if (life_->connection == 0) return life_->process.after(kReconnectPause, [this] { connect(); });
+  const AgentHello hello{name_, std::string(kProtocolVersion), {{"node", name_}}};
+  network_.send_to_server(life_->connection, wire::encode(ToServer(hello)));
+  life_->shell.connected();
 }
 
 void AgentNode::received(const std::string& bytes) {

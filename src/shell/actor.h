@@ -43,8 +43,10 @@ class Actor {
 
   void tell(Event event) { add(Letter{std::move(event), Kind::kAnswer, 0}); }
 
+  [[nodiscard]] bool is_full() const { return requests_ >= settings_.max_requests; }
+
   [[nodiscard]] bool try_tell(Event event) {
-    if (requests_ >= settings_.max_requests) return false;
+    if (is_full()) return false;
     ++requests_;
     add(Letter{std::move(event), Kind::kRequest, 0});
     return true;

@@ -20,9 +20,9 @@ class AgentShell {
 
   void connected() { actor_.tell(agent::Connected{}); }
   void disconnected() { actor_.tell(agent::Disconnected{}); }
-  // False when so much waits that the link should stop reading for a while; the message is kept by the link.
-  [[nodiscard]] bool received(FromServer message) {
-    return actor_.try_tell(agent::Received{std::move(message)});
+  // False when so much waits that the link should stop reading for a while; the message was not taken.
+  [[nodiscard]] bool received(FromServer&& message) {
+    return !actor_.is_full() && actor_.try_tell(agent::Received{std::move(message)});
   }
   void load_sampled(AgentStatus status) { actor_.tell_latest(0, agent::LoadSampled{status}); }
 

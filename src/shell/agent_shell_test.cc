@@ -80,7 +80,6 @@ class RecordingLink final : public AgentLink {
                     to_string(state.state);
           return text;
         },
-        [](const AgentHello& m) { return "hello of " + m.agent; },
         [](const AgentLoadStatus& m) { return "load " + std::to_string(m.status.cpu_usage); },
         [](const auto&) { return std::string("something else"); }));
   }
@@ -125,8 +124,6 @@ class AgentShellTest : public testing::Test {
     ScriptedRuntime::answer(podman.lists, Found{});
     ScriptedRuntime::answer(kube.lists, Found{});
     run();
-    EXPECT_EQ(link.sent.front(), "hello of agent_A");
-    link.sent.erase(link.sent.begin());
   }
   Lines sent() { return std::exchange(link.sent, {}); }
 
@@ -136,10 +133,7 @@ class AgentShellTest : public testing::Test {
   ScriptedRuntime kube;
   RecordingLink link;
   RecordingLog log;
-  AgentShell node{{.name = AgentName{"agent_A"},
-                   .tags = {},
-                   .protocol_version = "1.1.0",
-                   .runtimes = {"podman", "podman-kube"}},
+  AgentShell node{{.name = AgentName{"agent_A"}, .runtimes = {"podman", "podman-kube"}},
                   process,
                   process,
                   process,
@@ -152,7 +146,7 @@ class AgentShellTest : public testing::Test {
 TEST_F(AgentShellTest, AsksEveryRuntimeWhatIsThereBeforeItStartsAnything) {
   node.connected();
   run();
-  EXPECT_EQ(sent(), (Lines{"hello of agent_A"}));
+  EXPECT_EQ(sent(), Lines{});
   receive(ServerHello{{spec_of("nginx", "podman")}});
   EXPECT_EQ(podman.taken_calls(), (Lines{"list agent_A"}));
   EXPECT_EQ(kube.taken_calls(), (Lines{"list agent_A"}));
@@ -187,7 +181,7 @@ TEST_F(AgentShellTest, ResumesWhatItsRuntimeFound) {
   EXPECT_EQ(kube.taken_calls(), (Lines{"list agent_A", "watch nginx pod1"}));
   kube.states(ExecutionState(Phase::kRunningOk));
   run();
-  EXPECT_EQ(sent(), (Lines{"hello of agent_A", "nginx Running(Ok)"}));
+  EXPECT_EQ(sent(), (Lines{"nginx Running(Ok)"}));
 }
 
 TEST_F(AgentShellTest, CreatesWatchesAndReports) {
@@ -280,7 +274,7 @@ TEST_F(AgentShellTest, StopsReadingWhenTooMuchWaits) {
   EXPECT_EQ(accepted, 1024U);
   node.connected();  // that is no message and always gets through
   run();
-  EXPECT_EQ(sent(), (Lines{"hello of agent_A"}));
+  EXPECT_EQ(sent(), Lines{});
   EXPECT_TRUE(node.received(UpdateWorkloadState{}));
 }
 

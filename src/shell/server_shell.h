@@ -23,9 +23,9 @@ class ServerShell {
   void start(std::optional<State> manifest) { actor_.tell(server::Start{std::move(manifest)}); }
   void opened(server::Opened event) { actor_.tell(std::move(event)); }
   void closed(server::ConnectionNumber connection) { actor_.tell(server::Closed{connection}); }
-  // False when so much waits that the link should stop reading this stream for a while; the message is kept by the link.
-  [[nodiscard]] bool received(server::ConnectionNumber connection, ToServer message) {
-    return actor_.try_tell(server::Received{connection, std::move(message)});
+  // False when so much waits that the link should stop reading this stream for a while; the message was not taken.
+  [[nodiscard]] bool received(server::ConnectionNumber connection, ToServer&& message) {
+    return !actor_.is_full() && actor_.try_tell(server::Received{connection, std::move(message)});
   }
 
   [[nodiscard]] const CompleteState& state() const { return machine_.state(); }

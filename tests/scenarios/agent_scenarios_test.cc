@@ -25,7 +25,7 @@ using scenario::Words;
 class Player {
  public:
   explicit Player(const std::string& runtimes)
-      : machine_(Settings{AgentName{"A"}, {{"zone", "front"}}, "1.1.0", names_in(runtimes)}) {}
+      : machine_(Settings{AgentName{"A"}, names_in(runtimes)}) {}
 
   std::vector<std::string> operator()(const std::string& text) {
     std::vector<std::string> answers;

@@ -48,10 +48,8 @@ Effects AgentMachine::step(const Event& event, Instant now) {
   return std::exchange(effects_, {});
 }
 
-// [impl->swdd~agent-sends-hello~1]
 void AgentMachine::connected(Instant now) {
   connected_ = true;
-  send(AgentHello{settings_.name.value, settings_.protocol_version, settings_.tags});
   UpdateWorkloadState removals;
   for (auto& tombstone : tombstones_) {
     removals.states.push_back({tombstone.instance, ExecutionState(Phase::kRemoved)});

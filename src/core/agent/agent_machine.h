@@ -31,6 +31,7 @@ using workload::Token;
 
 // -- What the machine is told ---------------------------------------------------------------------------------------
 
+// The link has introduced the agent, and the server took it.
 struct Connected {};
 struct Disconnected {};
 struct Received {
@@ -76,8 +77,6 @@ using Effects = std::vector<Effect>;
 
 struct Settings {
   AgentName name;
-  Tags tags;
-  std::string protocol_version;
   std::set<std::string> runtimes;  // the enabled ones
 };
 

@@ -12,7 +12,7 @@
 namespace tiphys::agent {
 namespace {
 
-const Settings kSettings{AgentName{"A"}, {{"zone", "front"}}, "1.1.0", {"containerd", "podman"}};
+const Settings kSettings{AgentName{"A"}, {"containerd", "podman"}};
 
 InstanceName instance(const std::string& name, const std::string& id,
                       const std::string& agent = "A") {
@@ -41,13 +41,6 @@ std::vector<Message> sent(const Effects& effects) {
   for (const auto& send : all<Send>(effects))
     if (const auto* message = std::get_if<Message>(&send.message)) messages.push_back(*message);
   return messages;
-}
-
-TEST(AgentMachine, SaysWhoItIsFirst) {
-  AgentMachine machine(kSettings);
-  const auto hellos = sent<AgentHello>(machine.step(Connected{}, {}));
-  ASSERT_EQ(hellos.size(), 1U);
-  EXPECT_EQ(hellos[0], (AgentHello{"A", "1.1.0", {{"zone", "front"}}}));
 }
 
 TEST(AgentMachine, ReportsTheLoadOfItsNode) {

@@ -288,6 +288,20 @@ TEST_P(Calls, WithTooLargeAnswersAreGivenUpByTheClient) {
   EXPECT_EQ(answer.error().code, Code::kResourceExhausted);
 }
 
+TEST_P(Calls, WarnOfMessagesThatSomeClientsRefuse) {
+  world_.call_limits.warn_above = 1000;
+  world_.start(echoing());
+  EXPECT_TRUE(world_.run(unary(*world_.channel, kMethod, {std::string(1000, 'x')})));
+  EXPECT_TRUE(world_.log.lines.empty()) << world_.log.lines.front();
+  EXPECT_TRUE(world_.run(unary(*world_.channel, kMethod, {std::string(1001, 'x')})));
+  ASSERT_EQ(world_.log.lines.size(), 1U);
+  EXPECT_TRUE(
+      world_.log.lines[0].starts_with("a large message is sent; some clients refuse it peer="))
+      << world_.log.lines[0];
+  EXPECT_TRUE(world_.log.lines[0].ends_with(std::string(" method=") + kMethod + " bytes=1001"))
+      << world_.log.lines[0];
+}
+
 TEST_P(Calls, ShareOneBudgetForMessagesThatAreNotComplete) {
   world_.call_limits.budget = std::make_shared<ReceiveBudget>(10'000);
   world_.start(echoing());

@@ -51,6 +51,8 @@ struct HttpLimits {
 // Of one call.
 struct CallLimits {
   std::size_t message = 64 * kMiB;
+  // A server logs each message that it sends and that is larger: there are clients that will refuse it. Zero: never.
+  std::size_t warn_above = 0;
   Duration first_message = std::chrono::seconds(10);  // from the request's head on; servers only
   std::shared_ptr<ReceiveBudget> budget = std::make_shared<ReceiveBudget>();
 };

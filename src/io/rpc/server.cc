@@ -49,12 +49,20 @@ class Server::Listening : public std::enable_shared_from_this<Listening> {
         listener_(std::move(listener)),
         handlers_(std::move(options.handlers)),
         connection_limit_(options.connections),
-        context_(std::make_shared<ServerCall::Context>(ServerCall::Context{
-            std::move(executor), std::move(deadlines), std::move(options.limits), nullptr})) {}
+        context_(std::make_shared<ServerCall::Context>(
+            ServerCall::Context{std::move(executor), std::move(deadlines),
+                                std::move(options.limits), nullptr, nullptr})) {}
 
   void start() {
     context_->on_offence = [weak = weak_from_this()](HttpConnection& by, const Error& what) {
       if (const auto self = weak.lock()) self->complain(by, what);
+    };
+    context_->on_large = [weak = weak_from_this()](HttpConnection& to, const std::string& method,
+                                                   std::size_t bytes) {
+      if (const auto self = weak.lock())
+        self->log_.warn(
+            "a large message is sent; some clients refuse it",
+            {{"peer", to.peer()->address}, {"method", method}, {"bytes", std::to_string(bytes)}});
     };
     listener_->start([weak = weak_from_this()](std::shared_ptr<HttpConnection> connection) {
       const auto self = weak.lock();

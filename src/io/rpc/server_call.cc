@@ -79,6 +79,9 @@ void ServerCall::send_headers(const Metadata& metadata) {
 bool ServerCall::send(Payload message) {
   if (!stream_ || is_finished_) return true;
   send_headers();
+  const std::size_t warn_above = context_->limits.warn_above;
+  if (warn_above > 0 && message.size() > warn_above && context_->on_large)
+    context_->on_large(stream_->connection(), method(), message.size());
   const MessageHead head(message.size());
   stream_->send_data(head.bytes(), std::move(message));
   return stream_->has_room();

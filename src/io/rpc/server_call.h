@@ -63,6 +63,8 @@ class ServerCall final : public HttpStream::Listener,
     CallLimits limits;
     // Hears what a client does that no honest one would.
     std::function<void(HttpConnection&, const Error&)> on_offence;
+    // Hears of messages that are larger than the limits call worth a warning.
+    std::function<void(HttpConnection&, const std::string& method, std::size_t bytes)> on_large;
   };
 
   // The method outlives the stream.

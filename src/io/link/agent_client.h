@@ -1,0 +1,69 @@
+#pragma once
+
+// An agent's end of its link: keeps one call to the server open, introduces the agent on each, and carries messages
+// between the server and the machine.
+//
+//   waiting --1 s--> calling --headers--> connected --end--> waiting
+//                       \--refused, unreachable--^
+//
+// A server that speaks another version is the only thing that ends it.
+
+#include <boost/asio/any_io_executor.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/instant.h"
+#include "base/result.h"
+#include "io/rpc/channel.h"
+#include "model/messages.h"
+#include "shell/link.h"
+#include "shell/log.h"
+#include "shell/strand.h"
+
+namespace tiphys::link {
+
+// What the machine hears, on the strand.
+struct AgentEvents {
+  std::function<void()> connected;
+  std::function<void()> disconnected;
+  // False when the mailbox is full; then the message was not taken.
+  std::function<bool(FromServer&&)> received;
+  // Nothing follows.
+  std::function<void(std::string)> fatal;
+};
+
+struct AgentClientOptions {
+  AgentHello hello;
+  Duration pause = std::chrono::seconds(1);        // between two attempts, a fifth more or less
+  Duration acceptance = std::chrono::seconds(20);  // until the server answers the hello
+};
+
+class AgentClient final : public shell::AgentLink {
+ public:
+  // The connector makes connections for `io`. Strand, log and events outlive it.
+  AgentClient(boost::asio::any_io_executor io, shell::Strand& strand, shell::Log& log,
+              std::unique_ptr<rpc::Connector> connector, std::vector<std::string> urls,
+              AgentClientOptions options, AgentEvents events);
+  // Ends the call without a goodbye: a stock server would keep an agent that says one.
+  ~AgentClient() override;
+  AgentClient(const AgentClient&) = delete;
+  AgentClient& operator=(const AgentClient&) = delete;
+
+  // On io, once.
+  void start();
+
+  // On the strand. A message that was meant for a connection which has ended is dropped: the machine was, or will be,
+  // told so.
+  void send(const ToServer& message) override;
+
+  struct Impl;
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace tiphys::link

@@ -1,0 +1,195 @@
+#include "io/link/command_connection.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/match.h"
+#include "io/host/test_certificates.h"
+#include "io/host/tls_context.h"
+#include "io/link/link_limits.h"
+#include "io/link/test_link.h"
+#include "io/rpc/http2/listener.h"
+#include "io/rpc/server.h"
+#include "io/wire/wire.h"
+
+namespace tiphys::link {
+namespace {
+
+using namespace std::chrono_literals;
+namespace asio = boost::asio;
+
+const FromServer kAnswer = Response{"1", ErrorResponse{"no"}};
+
+// A server that answers each hello with headers, each request with a refusal, and a goodbye with the end.
+class CommandConnectionTest : public ::testing::Test {
+ protected:
+  void listen(std::optional<host::TlsContext> tls = std::nullopt) {
+    rpc::ListenOptions options;
+    for (const auto method : {kConnectCli, kConnectCommand})
+      options.handlers.add(std::string(method), {.take = [this](auto call) { serve(call); }});
+    auto listener = rpc::http2::listen(threads.io.get_executor(), log,
+                                       {.address = "127.0.0.1:0", .tls = std::move(tls)});
+    ASSERT_TRUE(listener) << listener.error().message;
+    address = (*listener)->address();
+    server.listen(*std::move(listener), std::move(options));
+  }
+
+  void serve(const std::shared_ptr<rpc::ServerCall>& call) {
+    methods.push_back(call->method());
+    last = call;
+    call->start([this, call](rpc::CallEvent event) {
+      const auto* message = std::get_if<rpc::Message>(&event);
+      if (message == nullptr) return;
+      const auto decoded = *wire::decode_to_server(message->bytes);
+      heard.push_back(summary(decoded));
+      if (std::holds_alternative<CommanderHello>(decoded)) greet(*call);
+      if (std::holds_alternative<Request>(decoded)) call->send({wire::encode(kAnswer)});
+      if (std::holds_alternative<Goodbye>(decoded)) call->finish({});
+      call->want();
+    });
+    call->want();
+  }
+  void greet(rpc::ServerCall& call) {
+    if (refusal) return call.finish(rpc::failed(*refusal));
+    if (answers_hello) call.send_headers();
+  }
+
+  CommandConnection& connect(CommandOptions options = {}) {
+    if (options.url.empty()) options.url = "http://" + address;
+    connection = std::make_unique<CommandConnection>(threads.io.get_executor(), resolver,
+                                                     std::move(options));
+    return *connection;
+  }
+  template <class T>
+  T run(asio::awaitable<T> coroutine) {
+    std::optional<T> result;
+    asio::co_spawn(threads.io, std::move(coroutine),
+                   [&](const std::exception_ptr& failure, T value) {
+                     if (failure) std::rethrow_exception(failure);
+                     result = std::move(value);
+                   });
+    EXPECT_TRUE(threads.until([&] { return result.has_value(); }));
+    return std::move(*result);
+  }
+  void run(asio::awaitable<void> coroutine) {
+    bool is_done = false;
+    asio::co_spawn(threads.io, std::move(coroutine), [&](const std::exception_ptr& failure) {
+      if (failure) std::rethrow_exception(failure);
+      is_done = true;
+    });
+    EXPECT_TRUE(threads.until([&] { return is_done; }));
+  }
+  static CommandConnection::Deadline in(std::chrono::milliseconds time) {
+    return std::chrono::steady_clock::now() + time;
+  }
+
+  struct NoWorkers final : shell::Workers {
+    void run(std::function<void()>, std::function<void()>) override { ADD_FAILURE(); }
+  };
+  Threads threads;
+  RecordingLog log;
+  NoWorkers workers;
+  host::Resolver resolver{workers};
+  std::optional<Error> refusal;
+  bool answers_hello = true;
+  std::vector<std::string> methods;
+  std::vector<std::string> heard;
+  std::shared_ptr<rpc::ServerCall> last;
+  std::string address;
+  rpc::Server server{threads.io.get_executor(), log};
+  std::unique_ptr<CommandConnection> connection;
+};
+
+TEST_F(CommandConnectionTest, AsksAndHearsTheAnswer) {
+  listen();
+  auto& commander = connect();
+  ASSERT_TRUE(run(commander.open()));
+  EXPECT_TRUE(run(commander.send(Request{"1", CompleteStateRequest{}})));
+  EXPECT_EQ(run(commander.receive()), kAnswer);
+  run(commander.say_goodbye());
+  EXPECT_EQ(methods, std::vector<std::string>{std::string(kConnectCli)});
+  EXPECT_EQ(heard.size(), 3U);
+  EXPECT_EQ(heard[2], summary(ToServer(Goodbye{})));
+  EXPECT_EQ(run(commander.receive()).error().code, Code::kAborted);
+  EXPECT_EQ(run(commander.send(Goodbye{})).error().code, Code::kAborted);
+}
+
+TEST_F(CommandConnectionTest, UsesTheServiceThatItIsTold) {
+  listen();
+  auto& commander = connect({.service = CommandService::kCommand});
+  ASSERT_TRUE(run(commander.open()));
+  EXPECT_EQ(methods, std::vector<std::string>{std::string(kConnectCommand)});
+}
+
+TEST_F(CommandConnectionTest, SaysWhyItCannotConnect) {
+  EXPECT_EQ(run(connect({.url = "http://127.0.0.1:1"}).open()).error().code, Code::kUnavailable);
+  EXPECT_EQ(run(connect({.url = "nonsense"}).open()).error().code, Code::kInvalidArgument);
+  listen();
+  refusal = Error{Code::kFailedPrecondition, "Unsupported protocol version"};
+  EXPECT_EQ(run(connect().open()), fail(*refusal));
+}
+
+TEST_F(CommandConnectionTest, GivesUpAtItsDeadline) {
+  listen();
+  answers_hello = false;
+  EXPECT_EQ(run(connect().open(in(5ms))).error().code, Code::kDeadlineExceeded);
+  answers_hello = true;
+  auto& commander = connect();
+  ASSERT_TRUE(run(commander.open()));
+  EXPECT_EQ(run(commander.receive(in(5ms))).error().code, Code::kDeadlineExceeded);
+  EXPECT_TRUE(run(commander.send(Request{"1", CompleteStateRequest{}})));
+  EXPECT_EQ(run(commander.receive()), kAnswer) << "a deadline ends the wait and nothing else";
+}
+
+TEST_F(CommandConnectionTest, CanBeInterrupted) {
+  listen();
+  auto& commander = connect();
+  ASSERT_TRUE(run(commander.open()));
+  std::optional<Result<FromServer>> received;
+  asio::co_spawn(threads.io, commander.receive(),
+                 [&](const std::exception_ptr&, Result<FromServer> result) { received = result; });
+  commander.interrupt();
+  ASSERT_TRUE(threads.until([&] { return received.has_value(); }));
+  EXPECT_EQ(received->error().code, Code::kCancelled);
+  EXPECT_EQ(run(commander.receive()).error().code, Code::kCancelled);
+}
+
+TEST_F(CommandConnectionTest, TellsWhatCameBeforeTheServerEnded) {
+  listen();
+  auto& commander = connect();
+  ASSERT_TRUE(run(commander.open()));
+  for (int i = 0; i < 200; ++i) last->send({wire::encode(kAnswer)});
+  last->send({"\xff\xff garbage"});
+  last->finish(rpc::failed(Code::kUnavailable, "the server shuts down"));
+  for (int i = 0; i < 200; ++i) ASSERT_EQ(run(commander.receive()), kAnswer) << i;
+  const auto ending = run(commander.receive());
+  EXPECT_EQ(ending, fail(Code::kAborted, "the server shuts down"));
+  run(commander.say_goodbye());
+}
+
+TEST_F(CommandConnectionTest, SpeaksTlsToTheNameOfEveryServer) {
+  const auto ca = host::make_ca();
+  listen(*host::TlsContext::server(host::issue(ca, {.names = {"ank-server"}}), {"h2"}));
+  const auto ours = host::issue(ca, {.names = {"ank"}});
+  EXPECT_TRUE(run(connect({.url = "https://" + address, .tls = ours}).open()));
+  const auto foreign = host::issue(host::make_ca(), {.names = {"ank"}});
+  EXPECT_FALSE(run(connect({.url = "https://" + address, .tls = foreign}).open()));
+  host::TlsMaterial broken = ours;
+  broken.key = "nothing";
+  EXPECT_EQ(run(connect({.url = "https://" + address, .tls = broken}).open()).error().code,
+            Code::kInvalidArgument);
+}
+
+TEST_F(CommandConnectionTest, SpeaksPlainTextWithoutCertificatesWhateverTheUrlSays) {
+  listen();
+  EXPECT_TRUE(run(connect({.url = "https://" + address}).open()));
+}
+
+}  // namespace
+}  // namespace tiphys::link

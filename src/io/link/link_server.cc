@@ -1,0 +1,252 @@
+#include "io/link/link_server.h"
+
+#include <boost/asio/post.hpp>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+#include <variant>
+
+#include "base/match.h"
+#include "base/strings.h"
+#include "io/link/intake.h"
+#include "io/link/link_limits.h"
+#include "io/link/outbox.h"
+#include "io/wire/wire.h"
+#include "model/protocol_version.h"
+
+namespace tiphys::link {
+namespace {
+
+namespace asio = boost::asio;
+using server::ConnectionNumber;
+
+enum class Service : std::uint8_t { kAgent, kDeprecatedCli, kCommand };
+
+// What a refused client is told.
+using Refused = std::optional<Error>;
+
+Refused refuse_certificate(const rpc::Peer& peer) {
+  if (!peer.certificate) return std::nullopt;
+  if (peer.certificate->certificates > 1)
+    return Error{Code::kUnauthenticated, "Ambiguous agent certificates provided!"};
+  if (!peer.certificate->has_alt_names)
+    return Error{Code::kUnauthenticated, "No subject alt names found in agent certificates!"};
+  return std::nullopt;
+}
+
+Refused refuse_name(const rpc::Peer& peer, const std::string& agent) {
+  if (!peer.certificate) return std::nullopt;
+  const auto& names = peer.certificate->dns_names;
+  for (const auto& name : names)
+    if (name == agent || name == "*") return std::nullopt;
+  std::string list;
+  for (const auto& name : names) list += concat(list.empty() ? "\"" : ", \"", name, "\"");
+  return Error{Code::kUnauthenticated, concat("Agent name '", agent, "' does not match SAN [", list,
+                                              "] in agent certificates!")};
+}
+
+// A peer, or why it is refused.
+tl::expected<decltype(server::Opened::peer), Error> introduce(Service service,
+                                                              const rpc::Peer& peer,
+                                                              const std::string& first) {
+  if (service == Service::kAgent)
+    if (auto refused = refuse_certificate(peer)) return fail(*std::move(refused));
+  const auto message = wire::decode_to_server(first);
+  if (!message) {
+    // Stock calls a message without a member empty.
+    const bool is_empty = message.error().message == "Missing to_server";
+    return fail(Code::kInvalidArgument, is_empty ? "Empty" : message.error().message);
+  }
+  if (service == Service::kAgent) {
+    const auto* hello = std::get_if<AgentHello>(&*message);
+    if (hello == nullptr) return fail(Code::kInvalidArgument, "No AgentHello received.");
+    if (auto checked = check_protocol_version(hello->protocol_version); !checked)
+      return fail(checked.error());
+    if (auto refused = refuse_name(peer, hello->agent)) return fail(*std::move(refused));
+    return server::AgentPeer{AgentName{hello->agent}, hello->tags};
+  }
+  const auto* hello = std::get_if<CommanderHello>(&*message);
+  if (hello == nullptr) return fail(Code::kInvalidArgument, "No CommanderHello received.");
+  if (auto checked = check_protocol_version(hello->protocol_version); !checked)
+    return fail(checked.error());
+  return server::CommanderPeer{service == Service::kDeprecatedCli};
+}
+
+class Conversation;
+
+}  // namespace
+
+struct LinkServer::Impl {
+  asio::any_io_executor io;
+  shell::Strand& strand;
+  shell::Log& log;
+  ServerEvents events;  // on the strand
+  Intake intake;        // on the strand
+  // On io:
+  std::set<std::shared_ptr<Conversation>> conversations{};
+  std::map<ConnectionNumber, Conversation*> accepted{};
+  ConnectionNumber last_number = 0;
+};
+
+namespace {
+
+// One call, from its first message on. Lives on io.
+class Conversation : public std::enable_shared_from_this<Conversation> {
+ public:
+  Conversation(LinkServer::Impl& link, Service service, std::shared_ptr<rpc::ServerCall> call)
+      : link_(link), service_(service), call_(std::move(call)) {}
+
+  void start() {
+    call_->start([weak = weak_from_this()](rpc::CallEvent event) {
+      if (const auto self = weak.lock()) self->told(std::move(event));
+    });
+    call_->want();
+  }
+
+  void send(const FromServer& message) {
+    if (outbox_.send(*call_, wire::encode_in_parts(message))) return;
+    end(rpc::failed(Code::kResourceExhausted, "the client does not read what it is sent"));
+  }
+
+  void close() { end({}); }
+
+  // The machine has one of the messages.
+  void taken() {
+    if (untaken_-- == kMostUntakenMessages && call_) call_->want();
+  }
+
+ private:
+  void told(rpc::CallEvent event) {
+    match(
+        std::move(event), [&](rpc::Message e) { number_ == 0 ? greet(e.bytes) : receive(e.bytes); },
+        [&](rpc::HalfClosed) {
+          end(number_ == 0 ? rpc::failed(Code::kInvalidArgument, "Empty") : rpc::Outcome{});
+        },
+        [&](rpc::Writable) { outbox_.writable(*call_); },
+        [&](const rpc::Finished& e) { end(e.outcome); }, [](const rpc::Headers&) {});
+  }
+
+  void greet(const std::string& first) {
+    auto peer = introduce(service_, call_->peer(), first);
+    if (!peer) {
+      link_.log.warn("Refused a connection",
+                     {{"peer", call_->peer().address}, {"reason", peer.error().message}});
+      return end(rpc::failed(peer.error()));
+    }
+    call_->send_headers();
+    number_ = ++link_.last_number;
+    link_.accepted[number_] = this;
+    if (const auto* agent = std::get_if<server::AgentPeer>(&*peer)) {
+      agent_ = agent->name.value;
+      link_.log.info("The agent has connected",
+                     {{"agent", agent_}, {"peer", call_->peer().address}});
+    }
+    to_machine([&events = link_.events, opened = server::Opened{number_, *std::move(peer)}] {
+      events.opened(opened);
+      return true;
+    });
+    call_->want();
+  }
+
+  void receive(const std::string& bytes) {
+    auto message = wire::decode_to_server(bytes);
+    if (!message && message.error().code == Code::kNotFound) {
+      link_.log.warn("Ignored a message",
+                     {{"peer", call_->peer().address}, {"reason", message.error().message}});
+      return call_->want();
+    }
+    if (!message) return end(rpc::failed(message.error()));
+    // Shared with the intake, which may have to try it more than once.
+    const auto shared = std::make_shared<ToServer>(*std::move(message));
+    const auto weak = weak_from_this();
+    to_machine([&events = link_.events, io = link_.io, number = number_, shared, weak] {
+      if (!events.received(number, std::move(*shared))) return false;
+      asio::post(io, [weak] {
+        if (const auto self = weak.lock()) self->taken();
+      });
+      return true;
+    });
+    if (++untaken_ < kMostUntakenMessages) call_->want();
+  }
+
+  // Says so to whoever does not know it yet; nothing happens in this conversation after that.
+  void end(const rpc::Outcome& outcome) {
+    const auto self = shared_from_this();
+    if (link_.conversations.erase(self) == 0) return;
+    outbox_.flush(*call_);
+    if (!call_->is_finished()) call_->finish(outcome);
+    if (number_ == 0) return;
+    link_.accepted.erase(number_);
+    if (!outcome.status && !agent_.empty())
+      link_.log.warn(concat("Connection to agent ", agent_,
+                            " interrupted with error: ", outcome.status.error().message));
+    else if (!agent_.empty())
+      link_.log.info("The agent has left", {{"agent", agent_}});
+    to_machine([&events = link_.events, number = number_] {
+      events.closed(number);
+      return true;
+    });
+  }
+
+  void to_machine(Intake::Delivery delivery) {
+    link_.strand.post([&intake = link_.intake, delivery = std::move(delivery)]() mutable {
+      intake.add(std::move(delivery));
+    });
+  }
+
+  LinkServer::Impl& link_;
+  const Service service_;
+  const std::shared_ptr<rpc::ServerCall> call_;
+  ConnectionNumber number_ = 0;  // once accepted
+  std::string agent_;
+  Outbox<rpc::ServerCall> outbox_;
+  int untaken_ = 0;  // messages that are on their way to the machine
+};
+
+rpc::Handler handler(const std::shared_ptr<LinkServer::Impl>& link, Service service) {
+  return {.take = [weak = std::weak_ptr(link), service](std::shared_ptr<rpc::ServerCall> call) {
+    const auto self = weak.lock();
+    if (!self) return call->finish(rpc::failed(Code::kUnavailable, "the server shuts down"));
+    const auto conversation = std::make_shared<Conversation>(*self, service, std::move(call));
+    self->conversations.insert(conversation);
+    conversation->start();
+  }};
+}
+
+}  // namespace
+
+LinkServer::LinkServer(asio::any_io_executor io, shell::Strand& strand, shell::Log& log,
+                       ServerEvents events)
+    : impl_(new Impl{.io = std::move(io),
+                     .strand = strand,
+                     .log = log,
+                     .events = std::move(events),
+                     .intake = Intake(strand)}) {}
+
+LinkServer::~LinkServer() = default;
+
+rpc::ListenOptions LinkServer::listen_options() {
+  rpc::ListenOptions options{.handlers = {}, .limits = server_call_limits()};
+  options.handlers.add(std::string(kConnectAgent), handler(impl_, Service::kAgent));
+  options.handlers.add(std::string(kConnectCli), handler(impl_, Service::kDeprecatedCli));
+  options.handlers.add(std::string(kConnectCommand), handler(impl_, Service::kCommand));
+  return options;
+}
+
+void LinkServer::send(ConnectionNumber connection, const FromServer& message) {
+  asio::post(impl_->io, [link = impl_, connection, message] {
+    const auto found = link->accepted.find(connection);
+    if (found != link->accepted.end()) found->second->send(message);
+  });
+}
+
+void LinkServer::close(ConnectionNumber connection) {
+  asio::post(impl_->io, [link = impl_, connection] {
+    const auto found = link->accepted.find(connection);
+    if (found != link->accepted.end()) found->second->close();
+  });
+}
+
+}  // namespace tiphys::link

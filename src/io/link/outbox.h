@@ -1,0 +1,56 @@
+#pragma once
+
+// Messages for a call whose peer may be slow: they wait here, in order, while the call has no room.
+
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/link/link_limits.h"
+#include "io/rpc/http_stream.h"
+
+namespace tiphys::link {
+
+// Call is rpc::ServerCall or rpc::ClientCall.
+template <class Call>
+class Outbox {
+ public:
+  // False when so much waits that the peer has to be given up.
+  [[nodiscard]] bool send(Call& call, std::vector<std::string> messages) {
+    for (auto& message : messages) {
+      if (has_room_) {
+        has_room_ = call.send({std::move(message)});
+      } else {
+        bytes_ += message.size();
+        waiting_.push_back(std::move(message));
+      }
+    }
+    return bytes_ <= kMostQueuedBytes;
+  }
+
+  // The call has room again.
+  void writable(Call& call) {
+    has_room_ = true;
+    while (has_room_ && !waiting_.empty()) send_first(call);
+  }
+
+  // Before the call ends: its queue takes everything, room or not.
+  void flush(Call& call) {
+    while (!waiting_.empty()) send_first(call);
+  }
+
+ private:
+  void send_first(Call& call) {
+    bytes_ -= waiting_.front().size();
+    has_room_ = call.send({std::move(waiting_.front())});
+    waiting_.pop_front();
+  }
+
+  std::deque<std::string> waiting_;
+  std::size_t bytes_ = 0;  // of what waits
+  bool has_room_ = true;
+};
+
+}  // namespace tiphys::link
