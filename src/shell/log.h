@@ -10,7 +10,8 @@
 
 namespace tiphys::shell {
 
-enum class Level : std::uint8_t { kError, kWarn, kInfo, kDebug };
+// Each tells less urgent things than the one before.
+enum class Level : std::uint8_t { kError, kWarn, kInfo, kDebug, kTrace };
 
 class Log {
  public:
