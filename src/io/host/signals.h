@@ -1,0 +1,28 @@
+#pragma once
+
+// What a process is told by its signals, and what it must not die of.
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <functional>
+#include <string_view>
+
+namespace tiphys::host {
+
+// Before anything else in main(): a peer that closes a pipe ends a write with an error instead of the process, and
+// standard input, output and error are open, so that no socket ever gets their numbers.
+void prepare_process();
+
+// Tells the first of SIGTERM, SIGINT and SIGHUP that arrives, once, on the executor. A second one ends the process the
+// usual way, for those who do not want to wait for the end.
+class EndSignal {
+ public:
+  EndSignal(boost::asio::any_io_executor executor, std::function<void(std::string_view name)> told);
+  EndSignal(const EndSignal&) = delete;
+  EndSignal& operator=(const EndSignal&) = delete;
+
+ private:
+  boost::asio::signal_set signals_;
+};
+
+}  // namespace tiphys::host
