@@ -94,7 +94,7 @@ void Checkers::check_wanted_workload(const AgentNode& agent, const WorkloadSpec&
     const bool gave_up =
         reported != nullptr && reported->phase == Phase::kPendingStartingFailed &&
         (agent.engine().failed_creates(name) > workload::kMaxRetries ||
-         reported->additional_info.starts_with("Received a workload for the wrong runtime") ||
+         reported->additional_info.find("for the wrong runtime") != std::string::npos ||
          spec.workload().runtime != kRuntime ||
          !spec.workload().runtime_config.starts_with("image: "));
     if (!lost && !gave_up)

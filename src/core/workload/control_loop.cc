@@ -26,6 +26,11 @@ bool restarts(RestartPolicy policy, Phase phase) {
   return false;
 }
 
+// The words of the runtimes differ, and so do the texts that people look for.
+std::string_view what_is_received_by(std::string_view runtime) {
+  return runtime == "podman" || runtime == "containerd" ? "workload" : "manifest";
+}
+
 void append(Effects& effects, Effects more) {
   std::move(more.begin(), more.end(), std::back_inserter(effects));
 }
@@ -174,9 +179,10 @@ Effects ControlLoop::start(std::optional<ContainerId> reuse) {
   Effects effects{report(Phase::kPendingStarting, std::string(kTriggered))};
   if (spec_->workload().runtime != runtime_) {
     stage_ = Stage::kSettled;
-    effects.emplace_back(report(
-        Phase::kPendingStartingFailed,
-        concat("Received a workload for the wrong runtime: '", spec_->workload().runtime, "'")));
+    effects.emplace_back(
+        report(Phase::kPendingStartingFailed,
+               concat("Received a ", what_is_received_by(runtime_), " for the wrong runtime: '",
+                      spec_->workload().runtime, "'")));
     return effects;
   }
   append(effects, create(std::move(reuse)));
