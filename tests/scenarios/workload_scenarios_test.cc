@@ -4,9 +4,9 @@
 //   created c1 | create failed: no such image | create half failed: cannot start | create refused: no image given
 //   deleted | delete failed: busy | observed Running(Ok) | timer
 //
-// An answer is for the newest effect of its kind; "old" before it makes it one for the effect before that. The head of
-// the file may hold the spec of the loop after "# spec: ", or the instance of a loop without one after "# left behind: ";
-// else it is web.1.
+// An answer is for the newest effect of its kind; "old" before it makes it one for the effect before that. "after 40s"
+// before an event lets time pass. The head of the file may hold the spec of the loop after "# spec: ", or the instance of a
+// loop without one after "# left behind: "; else it is web.1.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ class Player {
 
   std::vector<std::string> operator()(const std::string& text) {
     std::vector<std::string> answers;
-    for (const auto& effect : loop_.step(read(text))) {
+    for (const auto& effect : loop_.step(read(text), now_)) {
       note(effect);
       answers.push_back(to_string(effect));
     }
@@ -39,6 +39,7 @@ class Player {
 
   Event read(const std::string& text) {
     Words words(text);
+    if (words.take("after")) now_ = now_ + std::chrono::seconds(std::stoi(words.word()));
     const std::size_t back = words.take("old") ? 2 : 1;
     const auto newest = [&](const Tokens& tokens) {
       if (tokens.size() < back) words.misread("an effect that this answers");
@@ -77,6 +78,7 @@ class Player {
   }
 
   ControlLoop loop_;
+  Instant now_;
   Tokens creates_;
   Tokens deletes_;
   Tokens watches_;

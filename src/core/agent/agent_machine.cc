@@ -332,7 +332,7 @@ AgentMachine::Loop& AgentMachine::open_loop(std::unique_ptr<Loop> loop) {
 }
 
 void AgentMachine::tell(Loop& loop, const workload::Event& event, Instant now) {
-  perform(loop, loop.step(event), now);
+  perform(loop, loop.step(event, now), now);
 }
 
 void AgentMachine::perform(Loop& loop, workload::Effects effects, Instant now) {

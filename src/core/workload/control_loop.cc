@@ -26,6 +26,13 @@ bool restarts(RestartPolicy policy, Phase phase) {
   return false;
 }
 
+// Whoever sees an ended workload shall know that it comes back, and when.
+std::string with_pause(const std::string& info, Duration pause) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(pause).count();
+  return concat(info, info.empty() ? "" : ", ", "ended too soon, starts again in ",
+                std::to_string(seconds), " s");
+}
+
 // The words of the runtimes differ, and so do the texts that people look for.
 std::string_view what_is_received_by(std::string_view runtime) {
   return runtime == "podman" || runtime == "containerd" ? "workload" : "manifest";
@@ -46,14 +53,14 @@ ControlLoop::ControlLoop(LoopNumber number, WorkloadSpecPtr spec)
 ControlLoop::ControlLoop(LoopNumber number, InstanceName instance, std::string runtime)
     : number_(number), runtime_(std::move(runtime)), instance_(std::move(instance)) {}
 
-Effects ControlLoop::step(const Event& event) {
+Effects ControlLoop::step(const Event& event, Instant now) {
   TIPHYS_CHECK(stage_ != Stage::kEnded, "an ended loop is told nothing");
   return match(
       event,
       // [impl->swdd~agent-workload-control-loop-executes-create~3]
       [&](const Create& e) { return start(e.reuse); },
       // [impl->swdd~agent-workload-control-loop-executes-resume~1]
-      [&](const Resume& e) { return watch(e.container); },
+      [&](const Resume& e) { return watch(e.container, now); },
       // [impl->swdd~agent-delete-old-workload-without-sending-workload-states~1]
       [&](const Replace& e) {
         Target target{.spec = std::exchange(spec_, nullptr)};
@@ -72,11 +79,11 @@ Effects ControlLoop::step(const Event& event) {
       [&](const Update& e) { return command(Target{.spec = e.spec}); },
       // [impl->swdd~agent-workload-control-loop-executes-delete~2]
       [&](const Delete&) { return command(Target{.ends = true}); },
-      [&](const Created& e) { return created(e); },
+      [&](const Created& e) { return created(e, now); },
       [&](const CreateFailed& e) { return create_failed(e); },
       [&](const Deleted& e) { return deleted(e); },
       [&](const DeleteFailed& e) { return delete_failed(e); },
-      [&](const Observed& e) { return observed(e); },
+      [&](const Observed& e) { return observed(e, now); },
       [&](const TimerFired& e) { return timer_fired(e); });
 }
 
@@ -96,6 +103,7 @@ bool ControlLoop::may_own(const std::string& runtime, const InstanceName& instan
 // [impl->swdd~agent-workload-control-loop-prevents-retries-on-other-workload-commands~1]
 Effects ControlLoop::command(Target target) {
   Effects effects;
+  next_restart_pause_ = {};
   if (const auto& newest = waiting_ ? waiting_ : target_; newest && target.spec != nullptr)
     target.anew = newest->ends || newest->anew;
   if (silent_ && !replaces_quietly(target)) {
@@ -195,11 +203,11 @@ Effects ControlLoop::create(std::optional<ContainerId> reuse) {
   return {CreateContainer{awaited_, runtime_, spec_, std::move(reuse)}};
 }
 
-Effects ControlLoop::created(const Created& event) {
+Effects ControlLoop::created(const Created& event, Instant now) {
   if (stage_ != Stage::kCreating || event.token != awaited_) return {};
   container_ = event.container;
   left_something_ = false;
-  if (!waiting_) return watch(event.container);
+  if (!waiting_) return watch(event.container, now);
   return leave_instance(*std::exchange(waiting_, std::nullopt));
 }
 
@@ -259,11 +267,26 @@ Effects ControlLoop::delete_failed(const DeleteFailed& event) {
 // [impl->swdd~workload-control-loop-receives-workload-states~1]
 // [impl->swdd~workload-control-loop-checks-workload-state-validity~1]
 // [impl->swdd~workload-control-loop-sends-workload-states~2]
-Effects ControlLoop::observed(const Observed& event) {
+// [impl->swdd~workload-control-loop-handles-workload-restarts~2]
+Effects ControlLoop::observed(const Observed& event, Instant now) {
   if (watch_ != event.watch) return {};
   Effects effects{Report{instance_, event.state}};
-  if (stage_ == Stage::kSettled) append(effects, restart_if_wanted(event.state));
-  return effects;
+  if (stage_ != Stage::kSettled && stage_ != Stage::kBetweenRestarts) return effects;
+  if (spec_ == nullptr || !restarts(spec_->workload().restart_policy, event.state.phase)) {
+    stage_ = Stage::kSettled;  // it is not as it was when the pause began
+    return effects;
+  }
+  ended_well_ = event.state.phase == Phase::kSucceededOk;
+  if (stage_ == Stage::kBetweenRestarts) return effects;
+  const Duration pause = pause_before_restart(now);
+  if (pause == Duration{}) {
+    append(effects, restart());
+    return effects;
+  }
+  stage_ = Stage::kBetweenRestarts;
+  awaited_ = new_token();
+  return {report(event.state.phase, with_pause(event.state.additional_info, pause)),
+          ArmTimer{awaited_, pause}};
 }
 
 // [impl->swdd~agent-workload-control-loop-executes-retry~1]
@@ -271,22 +294,29 @@ Effects ControlLoop::timer_fired(const TimerFired& event) {
   if (event.token != awaited_) return {};
   if (stage_ == Stage::kBetweenRetries) return create(std::nullopt);
   if (stage_ == Stage::kBetweenDeletes) return delete_container();
+  if (stage_ == Stage::kBetweenRestarts) return restart();
   return {};
 }
 
-Effects ControlLoop::watch(const ContainerId& container) {
+Effects ControlLoop::watch(const ContainerId& container, Instant now) {
   stage_ = Stage::kSettled;
   container_ = container;
+  watched_since_ = now;
   watch_ = new_token();
   return {Watch{*watch_, runtime_, instance_, container}};
 }
 
+Duration ControlLoop::pause_before_restart(Instant now) {
+  if (now - watched_since_ >= kLongEnoughToRestartAtOnce) next_restart_pause_ = {};
+  const Duration pause = next_restart_pause_;
+  next_restart_pause_ = std::clamp(2 * pause, kFirstRestartPause, kLongestRestartPause);
+  return pause;
+}
+
 // After success the same container is started again; after a failure a new one takes its place.
-// [impl->swdd~workload-control-loop-handles-workload-restarts~2]
 // [impl->swdd~workload-control-loop-restarts-workloads-using-update~1]
-Effects ControlLoop::restart_if_wanted(const ExecutionState& state) {
-  if (spec_ == nullptr || !restarts(spec_->workload().restart_policy, state.phase)) return {};
-  if (state.phase != Phase::kSucceededOk) return leave_instance(Target{.spec = spec_});
+Effects ControlLoop::restart() {
+  if (!ended_well_) return leave_instance(Target{.spec = spec_});
   Effects effects{Unwatch{*std::exchange(watch_, std::nullopt)}};
   append(effects, start(container_));
   return effects;

@@ -12,6 +12,9 @@
 //                                          TimerFired  │    ▼
 //                                                  kBetweenDeletes
 //
+// A container that ends again and again soon after its start waits in kBetweenRestarts before the restart policy has its
+// way; TimerFired then leads from there where it leads from kSettled.
+//
 // At most one call to the runtime is under way. A command that arrives meanwhile waits for the
 // answer; of several waiting commands only the newest counts, and an instance that was skipped over
 // is reported as removed.
@@ -147,6 +150,11 @@ inline constexpr Duration kRetryPause = std::chrono::seconds(1);
 // the second.
 inline constexpr Duration kFirstDeletePause = std::chrono::seconds(10);
 inline constexpr Duration kLongestDeletePause = std::chrono::minutes(5);
+// The restart policy acts at once, unless the container before this one ended too soon as well: then after a pause that
+// doubles from the first to the second. A container that lasted this long begins anew.
+inline constexpr Duration kFirstRestartPause = std::chrono::seconds(1);
+inline constexpr Duration kLongestRestartPause = std::chrono::seconds(30);
+inline constexpr Duration kLongEnoughToRestartAtOnce = std::chrono::seconds(10);
 
 class ControlLoop {
  public:
@@ -155,7 +163,7 @@ class ControlLoop {
   ControlLoop(LoopNumber number, InstanceName instance, std::string runtime);
 
   // The effects are to be performed in this order; each that carries a token is answered once.
-  [[nodiscard]] Effects step(const Event& event);
+  [[nodiscard]] Effects step(const Event& event, Instant now);
 
   // What the loop works towards: the spec of the newest command, or nothing when that is a delete.
   [[nodiscard]] WorkloadSpecPtr wanted() const;
@@ -173,6 +181,7 @@ class ControlLoop {
     kBetweenRetries,
     kDeleting,
     kBetweenDeletes,
+    kBetweenRestarts,
     kEnded
   };
 
@@ -190,14 +199,15 @@ class ControlLoop {
   Effects arrive();
   Effects start(std::optional<ContainerId> reuse);
   Effects create(std::optional<ContainerId> reuse);
-  Effects created(const Created& event);
+  Effects created(const Created& event, Instant now);
   Effects create_failed(const CreateFailed& event);
   Effects deleted(const Deleted& event);
   Effects delete_failed(const DeleteFailed& event);
-  Effects observed(const Observed& event);
+  Effects observed(const Observed& event, Instant now);
   Effects timer_fired(const TimerFired& event);
-  Effects watch(const ContainerId& container);
-  Effects restart_if_wanted(const ExecutionState& state);
+  Effects watch(const ContainerId& container, Instant now);
+  Duration pause_before_restart(Instant now);
+  Effects restart();
 
   [[nodiscard]] Report report(Phase phase, std::string info = {}) const;
   // Makes sure that an instance which a newer command skips over is reported as removed.
@@ -222,6 +232,9 @@ class ControlLoop {
   bool silent_ = false;            // what is being deleted was left behind and has a successor
   int failures_ = 0;               // of creating the current spec
   Duration delete_pause_ = kFirstDeletePause;
+  Instant watched_since_;          // when the current container was created or found
+  Duration next_restart_pause_{};  // zero until a container ended too soon
+  bool ended_well_ = false;        // the container that is to be started again
 };
 
 std::string to_string(const Event& event);

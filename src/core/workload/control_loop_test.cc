@@ -42,8 +42,8 @@ std::vector<std::string> texts(const Effects& effects) {
 // A loop whose container c1 is watched, and the token of that watch.
 std::pair<ControlLoop, Token> watching(RestartPolicy policy) {
   ControlLoop loop(1, spec("1", policy));
-  const auto create = find<CreateContainer>(loop.step(Create{}));
-  const auto watch = find<Watch>(loop.step(Created{create->token, ContainerId{"c1"}}));
+  const auto create = find<CreateContainer>(loop.step(Create{}, {}));
+  const auto watch = find<Watch>(loop.step(Created{create->token, ContainerId{"c1"}}, {}));
   return {std::move(loop), watch->token};
 }
 
@@ -60,7 +60,7 @@ TEST(ControlLoop, RestartsWhenThePolicyAsksForIt) {
     for (const auto& row : kPhases) {
       SCOPED_TRACE(concat(to_string(policy), " ", row.state, "(", row.sub_state, ")"));
       auto [loop, watch] = watching(policy);
-      const Effects effects = loop.step(Observed{watch, ExecutionState(row.phase, "info")});
+      const Effects effects = loop.step(Observed{watch, ExecutionState(row.phase, "info")}, {});
       // Whatever the policy, what was seen is reported first.
       ASSERT_FALSE(effects.empty());
       const auto* report = std::get_if<Report>(&effects[0]);
@@ -72,8 +72,8 @@ TEST(ControlLoop, RestartsWhenThePolicyAsksForIt) {
 
 TEST(ControlLoop, WatchesALeftBehindContainerWithoutASpecAndNeverRestartsIt) {
   ControlLoop loop(1, instance("1"), "podman");
-  const auto watch = find<Watch>(loop.step(Resume{ContainerId{"c1"}}));
-  EXPECT_EQ(texts(loop.step(Observed{watch->token, ExecutionState(Phase::kFailedExecFailed)})),
+  const auto watch = find<Watch>(loop.step(Resume{ContainerId{"c1"}}, {}));
+  EXPECT_EQ(texts(loop.step(Observed{watch->token, ExecutionState(Phase::kFailedExecFailed)}, {})),
             (std::vector<std::string>{"report web.1.A Failed(ExecFailed)"}));
 }
 
@@ -81,20 +81,20 @@ TEST(ControlLoop, WatchesALeftBehindContainerWithoutASpecAndNeverRestartsIt) {
 // [utest->swdd~agent-workload-control-loop-retry-limit-set-execution-state~2]
 TEST(ControlLoop, GivesUpAfterOneAttemptAndTwentyRetries) {
   ControlLoop loop(1, spec("1"));
-  Effects effects = loop.step(Create{});
+  Effects effects = loop.step(Create{}, {});
   for (int retry = 1; retry <= kMaxRetries; ++retry) {
     const auto create = find<CreateContainer>(effects);
     ASSERT_TRUE(create.has_value()) << "before retry " << retry;
-    effects = loop.step(CreateFailed{create->token, "no such image", true});
+    effects = loop.step(CreateFailed{create->token, "no such image", true}, {});
     EXPECT_EQ(texts(effects),
               (std::vector<std::string>{concat("report web.1.A Pending(Starting): 'Retry ",
                                                std::to_string(retry), " of 20: no such image'"),
                                         "timer +1000ms"}));
-    effects = loop.step(TimerFired{find<ArmTimer>(effects)->token});
+    effects = loop.step(TimerFired{find<ArmTimer>(effects)->token}, {});
   }
   const auto last = find<CreateContainer>(effects);
   ASSERT_TRUE(last.has_value());
-  EXPECT_EQ(texts(loop.step(CreateFailed{last->token, "no such image", true})),
+  EXPECT_EQ(texts(loop.step(CreateFailed{last->token, "no such image", true}, {})),
             (std::vector<std::string>{
                 "report web.1.A Pending(StartingFailed): 'No more retries: no such image'"}));
 }
@@ -102,8 +102,8 @@ TEST(ControlLoop, GivesUpAfterOneAttemptAndTwentyRetries) {
 TEST(ControlLoop, TellsRuntimeInstanceAndContainerApartInItsTokens) {
   ControlLoop first(1, spec("1"));
   ControlLoop second(2, spec("1"));
-  const auto a = find<CreateContainer>(first.step(Create{}));
-  const auto b = find<CreateContainer>(second.step(Create{}));
+  const auto a = find<CreateContainer>(first.step(Create{}, {}));
+  const auto b = find<CreateContainer>(second.step(Create{}, {}));
   EXPECT_EQ(loop_of(a->token), 1U);
   EXPECT_EQ(loop_of(b->token), 2U);
   EXPECT_EQ(a->runtime, "podman");
@@ -112,13 +112,13 @@ TEST(ControlLoop, TellsRuntimeInstanceAndContainerApartInItsTokens) {
 TEST(ControlLoop, SaysWhatItWorksTowards) {
   ControlLoop loop(1, spec("1"));
   EXPECT_EQ(loop.wanted()->instance(), instance("1"));
-  const auto create = find<CreateContainer>(loop.step(Create{}));
-  (void)loop.step(Update{spec("2")});
+  const auto create = find<CreateContainer>(loop.step(Create{}, {}));
+  (void)loop.step(Update{spec("2")}, {});
   EXPECT_EQ(loop.wanted()->instance(), instance("2")) << "an update that waits counts";
   EXPECT_EQ(loop.instance(), instance("1"));
-  (void)loop.step(Created{create->token, ContainerId{"c1"}});
+  (void)loop.step(Created{create->token, ContainerId{"c1"}}, {});
   EXPECT_EQ(loop.wanted()->instance(), instance("2")) << "also while the old instance goes";
-  (void)loop.step(Delete{});
+  (void)loop.step(Delete{}, {});
   EXPECT_EQ(loop.wanted(), nullptr);
 }
 
@@ -126,21 +126,21 @@ TEST(ControlLoop, KnowsWhichContainerMayBeItsOwn) {
   ControlLoop loop(1, spec("1"));
   const ContainerId c1{"c1"};
   EXPECT_FALSE(loop.may_own("podman", instance("1"), c1));
-  const auto create = find<CreateContainer>(loop.step(Create{}));
+  const auto create = find<CreateContainer>(loop.step(Create{}, {}));
   EXPECT_TRUE(loop.may_own("podman", instance("1"), c1)) << "it may be the one in the making";
   EXPECT_FALSE(loop.may_own("containerd", instance("1"), c1));
   EXPECT_FALSE(loop.may_own("podman", instance("2"), c1));
-  (void)loop.step(Created{create->token, c1});
+  (void)loop.step(Created{create->token, c1}, {});
   EXPECT_TRUE(loop.may_own("podman", instance("1"), c1));
   EXPECT_FALSE(loop.may_own("podman", instance("1"), ContainerId{"c2"}));
 }
 
 TEST(ControlLoopDeathTest, HearsNothingAfterItsEnd) {
   ControlLoop loop(1, spec("1"));
-  const auto create = find<CreateContainer>(loop.step(Create{}));
-  (void)loop.step(CreateFailed{create->token, "no such image", true});
-  ASSERT_TRUE(find<Ended>(loop.step(Delete{})).has_value());
-  EXPECT_DEATH((void)loop.step(Delete{}), "an ended loop is told nothing");
+  const auto create = find<CreateContainer>(loop.step(Create{}, {}));
+  (void)loop.step(CreateFailed{create->token, "no such image", true}, {});
+  ASSERT_TRUE(find<Ended>(loop.step(Delete{}, {})).has_value());
+  EXPECT_DEATH((void)loop.step(Delete{}, {}), "an ended loop is told nothing");
 }
 
 TEST(ControlLoop, WritesItsEventsForTheTrace) {
@@ -178,7 +178,7 @@ class World {
 
   void tell(const Event& event) {
     if (ended_) return;
-    for (const auto& effect : loop_.step(event)) perform(effect);
+    for (const auto& effect : loop_.step(event, now_)) perform(effect);
   }
 
   void answer(bool well, bool leaves_something = false) {
@@ -203,6 +203,8 @@ class World {
   void observe(Phase phase) {
     if (watch_) tell(Observed{watch_->token, ExecutionState(phase)});
   }
+
+  void wait(Duration duration) { now_ = now_ + duration; }
 
   void settle() {
     while (create_ || delete_ || timer_) answer(true);
@@ -256,6 +258,7 @@ class World {
   }
 
   ControlLoop loop_;
+  Instant now_;
   bool ended_ = false;
   bool left_over_ = false;  // half a container, of which nobody knows the id
   int last_container_ = 0;
@@ -293,6 +296,7 @@ TEST(ControlLoop, ReachesTheNewestCommandWithOneContainerAtATime) {
     }
     for (const auto choice : choices) {
       const std::string id = std::to_string(choice / 16);
+      world.wait(kLongEnoughToRestartAtOnce / 4 * (choice / 16 % 8));
       switch (choice % 8) {
         case 0:
           ids.insert(id);
