@@ -99,7 +99,8 @@ class OneConnection final : public rpc::HttpListener {
 asio::awaitable<rpc::Outcome> echo(rpc::ServerStream call) {
   while (auto message = co_await call.read()) {
     rpc::Payload answer{.own = std::move(*message)};
-    if (!co_await call.write(std::move(answer))) break;
+    const bool goes_on = co_await call.write(std::move(answer));
+    if (!goes_on) break;
   }
   co_return rpc::Outcome{};
 }

@@ -28,7 +28,8 @@ constexpr auto kPause = 1ms;     // between two looks at something that tells no
 asio::awaitable<Outcome> echo(ServerStream call) {
   while (auto received = co_await call.read()) {
     Payload answer{.own = std::move(*received)};
-    if (!co_await call.write(std::move(answer))) break;
+    const bool goes_on = co_await call.write(std::move(answer));
+    if (!goes_on) break;
   }
   co_return Outcome{};
 }

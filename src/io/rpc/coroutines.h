@@ -4,7 +4,10 @@
 //
 //   server:  handlers.add("/pkg.Service/Method", coroutine(converse));
 //            asio::awaitable<Outcome> converse(ServerStream call) {
-//              while (auto message = co_await call.read()) co_await call.write({*message});
+//              while (auto message = co_await call.read()) {
+//                Payload answer{.own = std::move(*message)};
+//                co_await call.write(std::move(answer));
+//              }
 //              co_return Outcome{};
 //            }
 //   client:  const auto answer = co_await unary(channel, "/pkg.Service/Method", request);

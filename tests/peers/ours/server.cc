@@ -85,9 +85,10 @@ asio::awaitable<Status> expand(std::shared_ptr<Waits> waits, ServerStream call,
                                Received<EchoRequest> request, EchoWriter writer) {
   call.add_trailers(echoed(call));
   call.send_headers(echoed(call));
-  for (std::uint32_t index = 0; index < request->count(); ++index)
-    if (!co_await writer.write(reply_to(*request, index)))
-      co_return fail(Code::kCancelled, "the call is over");
+  for (std::uint32_t index = 0; index < request->count(); ++index) {
+    const bool goes_on = co_await writer.write(reply_to(*request, index));
+    if (!goes_on) co_return fail(Code::kCancelled, "the call is over");
+  }
   if (request->has_fail()) co_return fail(failure(*request));
   if (!request->wait().empty()) co_return fail(co_await wait(waits, call, request->wait()));
   co_return Status{};
@@ -104,8 +105,8 @@ asio::awaitable<Status> chat(std::shared_ptr<Waits> waits, ServerStream call, Ec
     const EchoRequest& message = ***request;
     if (message.has_fail()) co_return fail(failure(message));
     if (!message.wait().empty()) co_return fail(co_await wait(waits, call, message.wait()));
-    if (!co_await writer.write(reply_to(message, index)))
-      co_return fail(Code::kCancelled, "the call is over");
+    const bool goes_on = co_await writer.write(reply_to(message, index));
+    if (!goes_on) co_return fail(Code::kCancelled, "the call is over");
   }
 }
 
