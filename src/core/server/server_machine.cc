@@ -24,6 +24,15 @@ void add_writes(std::string_view prefix, const Tree::Map& before, const Tree::Ma
       });
 }
 
+// Whose event it is; nothing for what does not come from a peer.
+std::optional<ConnectionNumber> connection_of(const Event& event) {
+  return match(
+      event, [](const Opened& e) { return std::optional(e.connection); },
+      [](const Closed& e) { return std::optional(e.connection); },
+      [](const Received& e) { return std::optional(e.connection); },
+      [](const auto&) { return std::optional<ConnectionNumber>(); });
+}
+
 std::string not_supported(std::string_view feature) {
   return concat(feature, " is not supported by this version");
 }
@@ -65,14 +74,28 @@ Result<State> state_from_records(const std::map<std::string, Tree>& records) {
 }
 
 Effects ServerMachine::step(const Event& event) {
-  const bool from_a_peer = std::holds_alternative<Opened>(event) ||
-                           std::holds_alternative<Closed>(event) ||
-                           std::holds_alternative<Received>(event);
-  if (!ready_ && from_a_peer)
-    early_.push_back(event);
+  if (const auto connection = connection_of(event); connection && !ready_)
+    keep_until_ready(event, *connection);
   else
     handle(event);
   return std::exchange(effects_, {});
+}
+
+// A peer for whose words there is no room is sent away, and with it what it has said: nothing of that was promised yet,
+// and it says it again when it comes back.
+void ServerMachine::keep_until_ready(const Event& event, ConnectionNumber connection) {
+  if (std::holds_alternative<Opened>(event)) early_peers_.insert(connection);
+  if (!early_peers_.contains(connection)) return;  // it was sent away, or has ended
+  const bool ends = std::holds_alternative<Closed>(event);
+  if (ends) early_peers_.erase(connection);
+  if (ends || early_.size() < kMaxEarlyEvents) {
+    early_.push_back(event);
+    return;
+  }
+  early_peers_.erase(connection);
+  std::erase_if(early_, [&](const Event& e) { return connection_of(e) == connection; });
+  effects_.emplace_back(Warn{"Sent a peer away: too much waits for the start."});
+  effects_.emplace_back(Close{connection});
 }
 
 void ServerMachine::handle(const Event& event) {
@@ -126,6 +149,7 @@ void ServerMachine::become_ready() {
   if (ready_ || loading_ || in_flight_) return;
   ready_ = true;
   manifest_.reset();
+  early_peers_.clear();
   for (const auto& event : std::exchange(early_, {})) handle(event);
 }
 

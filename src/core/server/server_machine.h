@@ -137,6 +137,8 @@ std::vector<Write> writes_between(const State& before, const State& after);
 Result<State> state_from_records(const std::map<std::string, Tree>& records);
 
 inline constexpr std::size_t kMaxWaitingUpdates = 64;
+// What peers may say before the first state is known, all together.
+inline constexpr std::size_t kMaxEarlyEvents = 10'000;
 // How long an agent that came back has to report what it still has of workloads that nobody wants any more.
 inline constexpr Duration kTimeToReport = std::chrono::seconds(60);
 
@@ -168,6 +170,7 @@ class ServerMachine {
   };
 
   void handle(const Event& event);
+  void keep_until_ready(const Event& event, ConnectionNumber connection);
   void start(const Start& event);
   void loaded(const Loaded& event);
   void opened(const Opened& event);
@@ -215,8 +218,9 @@ class ServerMachine {
   };
   std::map<AgentName, Unconfirmed> unconfirmed_;
 
-  bool ready_ = false;  // the start is over; until then every other event waits
-  std::deque<Event> early_;
+  bool ready_ = false;       // the start is over; until then the events of peers wait
+  std::deque<Event> early_;  // these
+  std::set<ConnectionNumber> early_peers_;
   std::optional<State> manifest_;  // until the start is over
   Token last_token_ = 0;
   std::optional<Token> loading_;

@@ -203,6 +203,31 @@ TEST_F(ServerMachineTest, StopsWhenWhatIsStoredBreaksTheRules) {
   ASSERT_EQ(all<Fatal>(effects).size(), 1U);
 }
 
+// What peers say before the first state is known is bounded; who says too much is sent away and as if never come.
+TEST(ServerMachineStart, SendsPeersAwayForWhichThereIsNoRoom) {
+  ServerMachine machine;
+  const Token token = all<Load>(machine.step(Start{})).at(0).token;
+  constexpr ConnectionNumber kQuiet = 1;
+  constexpr ConnectionNumber kTalker = 2;
+  constexpr ConnectionNumber kLate = 3;
+  const Request read{"r", CompleteStateRequest{}};
+  EXPECT_TRUE(machine.step(Opened{kQuiet, CommanderPeer{}}).empty());
+  EXPECT_TRUE(machine.step(Received{kQuiet, read}).empty());
+  EXPECT_TRUE(machine.step(Opened{kTalker, CommanderPeer{}}).empty());
+  for (std::size_t i = 3; i < kMaxEarlyEvents; ++i)
+    ASSERT_TRUE(machine.step(Received{kTalker, read}).empty());
+
+  EXPECT_EQ(all<Close>(machine.step(Opened{kLate, CommanderPeer{}})).at(0).connection, kLate);
+  EXPECT_EQ(all<Close>(machine.step(Received{kTalker, read})).at(0).connection, kTalker);
+  EXPECT_TRUE(machine.step(Received{kTalker, read}).empty()) << "its last words are dropped";
+  EXPECT_TRUE(machine.step(Closed{kTalker}).empty());
+  EXPECT_TRUE(machine.step(Opened{kLate + 1, CommanderPeer{}}).empty()) << "there is room again";
+
+  const auto answers = all<Send>(machine.step(Loaded{token, {}}));
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers[0].connection, kQuiet);
+}
+
 TEST(Records, AreTheStateInPieces) {
   State before = state_with({{"web", workload("A", "nginx")}, {"db", workload("B", "pg")}});
   before.configs = before.configs.set("cfg", Tree::Map().set("a", "1"));
