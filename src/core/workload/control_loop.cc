@@ -26,13 +26,6 @@ bool restarts(RestartPolicy policy, Phase phase) {
   return false;
 }
 
-// Whoever sees an ended workload shall know that it comes back, and when.
-std::string with_pause(const std::string& info, Duration pause) {
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(pause).count();
-  return concat(info, info.empty() ? "" : ", ", "ended too soon, starts again in ",
-                std::to_string(seconds), " s");
-}
-
 // The words of the runtimes differ, and so do the texts that people look for.
 std::string_view what_is_received_by(std::string_view runtime) {
   return runtime == "podman" || runtime == "containerd" ? "workload" : "manifest";
@@ -285,8 +278,8 @@ Effects ControlLoop::observed(const Observed& event, Instant now) {
   }
   stage_ = Stage::kBetweenRestarts;
   awaited_ = new_token();
-  return {report(event.state.phase, with_pause(event.state.additional_info, pause)),
-          ArmTimer{awaited_, pause}};
+  effects.emplace_back(ArmTimer{awaited_, pause});
+  return effects;
 }
 
 // [impl->swdd~agent-workload-control-loop-executes-retry~1]
