@@ -14,7 +14,7 @@
 
 #include "bench/harness.h"
 #include "bench/rpc/load.h"
-#include "bench/rpc/process.h"
+#include "bench/process.h"
 
 namespace tiphys::bench {
 namespace {
