@@ -1,0 +1,523 @@
+#include "io/host/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cerrno>
+#include <csignal>
+#include <system_error>
+#include <utility>
+
+#include "base/strings.h"
+
+namespace tiphys::host {
+
+namespace asio = boost::asio;
+
+namespace {
+
+using ErrorCode = boost::system::error_code;
+
+constexpr std::size_t kChildStack = std::size_t{64} << 10U;
+constexpr int kFirstPassed = 3;
+
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  [[nodiscard]] int number() const { return number_; }
+  [[nodiscard]] int release() { return std::exchange(number_, -1); }
+
+ private:
+  int number_ = -1;
+};
+
+std::string words_of(int error) { return std::generic_category().message(error); }
+
+tl::unexpected<Error> cannot_start(const std::string& program, std::string_view step, int error) {
+  return fail(
+      error == ENOENT && step.empty() ? Code::kNotFound : Code::kUnavailable,
+      concat("cannot start '", program, "': ", step, step.empty() ? "" : ": ", words_of(error)));
+}
+
+// What the child does between its making and the program, in this order. It shares our memory and stands on a stack of
+// its own while this thread waits: it may only make system calls, and those directly, because the library's wrappers
+// change state of this process (a user change would be made in all of our threads).
+enum class Step : std::uint8_t {
+  kNone,
+  kGroup,
+  kCgroup,
+  kDescriptor,
+  kLimit,
+  kUser,
+  kDirectory,
+  kRun
+};
+
+std::string_view words_of(Step step) {
+  switch (step) {
+    case Step::kGroup:
+      return "process group";
+    case Step::kCgroup:
+      return "joining its cgroup";
+    case Step::kDescriptor:
+      return "passing descriptors";
+    case Step::kLimit:
+      return "resource limit";
+    case Step::kUser:
+      return "changing the user";
+    case Step::kDirectory:
+      return "working directory";
+    case Step::kNone:
+    case Step::kRun:
+      break;
+  }
+  return "";
+}
+
+struct Child {
+  const char* path = nullptr;
+  char* const* arguments = nullptr;
+  char* const* environment = nullptr;
+  const char* directory = nullptr;
+  const ProcessUser* user = nullptr;
+  const std::vector<ResourceLimit>* limits = nullptr;
+  const std::vector<int>* cgroups = nullptr;
+  std::vector<PassedDescriptor>* descriptors = nullptr;  // with 0, 1 and 2, by number
+  Step failed_step = Step::kNone;
+  int error = 0;
+};
+
+#define TIPHYS_UNCHECKED __attribute__((no_sanitize("address", "thread", "undefined")))
+
+TIPHYS_UNCHECKED bool join_cgroups(const std::vector<int>& cgroups) {
+  for (const int cgroup : cgroups)
+    if (::syscall(SYS_write, cgroup, "0", 1) != 1) return false;  // 0 is the writer itself
+  return true;
+}
+
+TIPHYS_UNCHECKED bool place_descriptors(std::vector<PassedDescriptor>& descriptors) {
+  // First out of the way of each other, then to their numbers, then everything else is closed.
+  const long free = descriptors.back().number + 1;
+  for (auto& descriptor : descriptors) {
+    const long moved = ::syscall(SYS_fcntl, descriptor.ours, F_DUPFD_CLOEXEC, free);
+    if (moved < 0) return false;
+    descriptor.ours = static_cast<int>(moved);
+  }
+  long next = 0;
+  for (const auto& descriptor : descriptors) {
+    if (::syscall(SYS_dup3, descriptor.ours, descriptor.number, 0) < 0) return false;
+    if (next < descriptor.number &&
+        ::syscall(SYS_close_range, next, long{descriptor.number} - 1, 0) != 0)
+      return false;
+    next = long{descriptor.number} + 1;
+  }
+  return ::syscall(SYS_close_range, next, ~0U, 0) == 0;
+}
+
+TIPHYS_UNCHECKED bool set_limits(const std::vector<ResourceLimit>& limits) {
+  for (const auto& limit : limits) {
+    const std::array<std::uint64_t, 2> values{limit.soft, limit.hard};
+    if (::syscall(SYS_prlimit64, 0, limit.resource, &values, nullptr) != 0) return false;
+  }
+  return true;
+}
+
+TIPHYS_UNCHECKED bool become(const ProcessUser& user) {
+  return ::syscall(SYS_setgroups, user.groups.size(), user.groups.data()) == 0 &&
+         ::syscall(SYS_setresgid, user.group, user.group, user.group) == 0 &&
+         ::syscall(SYS_setresuid, user.user, user.user, user.user) == 0;
+}
+
+// Handlers of ours end with the program's start by themselves, but a signal that we ignore would stay ignored.
+TIPHYS_UNCHECKED void reset_signals() {
+  const std::array<unsigned long, 4> by_default{};
+  for (int signal = 1; signal <= 64; ++signal)
+    ::syscall(SYS_rt_sigaction, signal, &by_default, nullptr, sizeof(std::uint64_t));
+  const std::uint64_t none = 0;
+  ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, sizeof none);
+}
+
+TIPHYS_UNCHECKED int run_child(void* argument) {
+  auto& child = *static_cast<Child*>(argument);
+  const auto failed = [&child](Step step) TIPHYS_UNCHECKED {
+    child.error = errno;
+    child.failed_step = step;
+    ::syscall(SYS_exit_group, 127);
+    return 127;
+  };
+  if (::syscall(SYS_setpgid, 0, 0) != 0) return failed(Step::kGroup);
+  if (!join_cgroups(*child.cgroups)) return failed(Step::kCgroup);
+  if (!place_descriptors(*child.descriptors)) return failed(Step::kDescriptor);
+  if (!set_limits(*child.limits)) return failed(Step::kLimit);
+  if (child.user != nullptr && !become(*child.user)) return failed(Step::kUser);
+  if (child.directory != nullptr && ::syscall(SYS_chdir, child.directory) != 0)
+    return failed(Step::kDirectory);
+  reset_signals();
+  ::syscall(SYS_execve, child.path, child.arguments, child.environment);
+  return failed(Step::kRun);
+}
+
+// While the child shares our memory no handler of ours may run in it.
+class AllSignalsBlocked {
+ public:
+  AllSignalsBlocked() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~AllSignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  AllSignalsBlocked(const AllSignalsBlocked&) = delete;
+  AllSignalsBlocked& operator=(const AllSignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+std::map<std::string, std::string> environment_of(const ProcessSpec& spec) {
+  auto environment = spec.environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const auto end = text.find('=');
+    if (end != std::string_view::npos)
+      environment.emplace(text.substr(0, end), text.substr(end + 1));
+  }
+  return environment;
+}
+
+// The file to run. What is there but may not be run counts only when nothing better follows.
+Result<std::string> look_up(const std::string& program,
+                            const std::map<std::string, std::string>& environment) {
+  if (program.empty()) return cannot_start(program, "", ENOENT);
+  if (program.find('/') != std::string::npos) return program;
+  const auto path = environment.find("PATH");
+  const std::string_view folders =
+      path == environment.end() ? std::string_view("/usr/bin:/bin") : path->second;
+  int error = ENOENT;
+  for (const auto folder : split(folders, ':')) {
+    auto file = concat(folder.empty() ? "." : folder, "/", program);
+    struct stat status{};
+    if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    if (::access(file.c_str(), X_OK) == 0) return file;
+    error = EACCES;
+  }
+  return cannot_start(program, "", error);
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (auto& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+Result<Descriptor> input_of(const ProcessSpec& spec) {
+  if (spec.input.empty()) {
+    Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (nothing.number() < 0) return cannot_start(spec.program, "/dev/null", errno);
+    return nothing;
+  }
+  Descriptor memory(::memfd_create("input", MFD_CLOEXEC));
+  if (memory.number() < 0) return cannot_start(spec.program, "memory for its input", errno);
+  for (std::string_view rest = spec.input; !rest.empty();) {
+    const auto written = ::write(memory.number(), rest.data(), rest.size());
+    if (written < 0) return cannot_start(spec.program, "memory for its input", errno);
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+  ::lseek(memory.number(), 0, SEEK_SET);
+  return memory;
+}
+
+struct Pipe {
+  Descriptor read;
+  Descriptor write;
+};
+
+Result<Pipe> make_pipe(const ProcessSpec& spec) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return cannot_start(spec.program, "pipe", errno);
+  Pipe pipe{Descriptor(ends[0]), Descriptor(ends[1])};
+  // Ours only: the child's end is another open file.
+  ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  return pipe;
+}
+
+struct Started {
+  pid_t pid = -1;
+  Descriptor pidfd;
+  Descriptor out;
+  Descriptor err;
+};
+
+Status check(const ProcessSpec& spec) {
+  const auto has_zero = [](const std::string& text) {
+    return text.find('\0') != std::string::npos;
+  };
+  if (has_zero(spec.program) || has_zero(spec.directory) ||
+      std::any_of(spec.arguments.begin(), spec.arguments.end(), has_zero))
+    return fail(Code::kInvalidArgument,
+                concat("cannot start '", spec.program.c_str(),
+                       "': its command line holds a zero byte, which no program can be given"));
+  for (const auto& descriptor : spec.descriptors)
+    if (descriptor.number < kFirstPassed)
+      return fail(Code::kInvalidArgument,
+                  concat("cannot start '", spec.program, "': descriptor ",
+                         std::to_string(descriptor.number), " is for its input and output"));
+  return {};
+}
+
+Result<Started> spawn(const ProcessSpec& spec) {
+  TIPHYS_REQUIRE(check(spec));
+  const auto variables = environment_of(spec);
+  TIPHYS_TRY(const std::string path, look_up(spec.program, variables));
+  std::vector<std::string> arguments{spec.program};
+  arguments.insert(arguments.end(), spec.arguments.begin(), spec.arguments.end());
+  std::vector<std::string> environment;
+  for (const auto& [name, value] : variables) environment.push_back(concat(name, "=", value));
+  const auto argument_pointers = pointers_to(arguments);
+  const auto environment_pointers = pointers_to(environment);
+
+  TIPHYS_TRY(const Descriptor input, input_of(spec));
+  TIPHYS_TRY(Pipe out, make_pipe(spec));
+  TIPHYS_TRY(Pipe err, make_pipe(spec));
+  std::vector<Descriptor> cgroups;
+  std::vector<int> cgroup_numbers;
+  for (const auto& file : spec.cgroups) {
+    cgroups.emplace_back(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
+    if (cgroups.back().number() < 0) return cannot_start(spec.program, file, errno);
+    cgroup_numbers.push_back(cgroups.back().number());
+  }
+  std::vector<PassedDescriptor> descriptors = spec.descriptors;
+  descriptors.push_back({input.number(), STDIN_FILENO});
+  descriptors.push_back({out.write.number(), STDOUT_FILENO});
+  descriptors.push_back({err.write.number(), STDERR_FILENO});
+  std::sort(descriptors.begin(), descriptors.end(),
+            [](const auto& a, const auto& b) { return a.number < b.number; });
+
+  Child child;
+  child.path = path.c_str();
+  child.arguments = argument_pointers.data();
+  child.environment = environment_pointers.data();
+  child.directory = spec.directory.empty() ? nullptr : spec.directory.c_str();
+  child.user = spec.user ? &*spec.user : nullptr;
+  child.limits = &spec.limits;
+  child.cgroups = &cgroup_numbers;
+  child.descriptors = &descriptors;
+  const auto stack = std::make_unique_for_overwrite<std::byte[]>(kChildStack);
+  int pidfd = -1;
+  pid_t pid = -1;
+  int error = 0;
+  {
+    const AllSignalsBlocked blocked;
+    pid = ::clone(&run_child, stack.get() + kChildStack,
+                  CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &child, &pidfd);
+    error = errno;
+  }
+  if (pid < 0) return cannot_start(spec.program, "clone", error);
+  Started started{pid, Descriptor(pidfd), std::move(out.read), std::move(err.read)};
+  if (child.failed_step != Step::kNone) {
+    siginfo_t end{};
+    ::waitid(P_PIDFD, static_cast<id_t>(pidfd), &end, WEXITED);
+    return cannot_start(spec.program, words_of(child.failed_step), child.error);
+  }
+  return started;
+}
+
+// One of the two pipes that a child writes to.
+struct Capture {
+  Capture(const asio::any_io_executor& executor, Descriptor descriptor, std::size_t max)
+      : pipe(executor, descriptor.release()), limit(max) {}
+
+  void take(const char* bytes, std::size_t size) {
+    const auto room = std::min(size, limit - text.size());
+    text.append(bytes, room);
+    was_cut = was_cut || room < size;
+  }
+
+  // What stands in the pipe now, and no more than fits into one: a grandchild may go on writing for ever. False at the
+  // pipe's end.
+  bool drain() {
+    std::array<char, 16384> buffer;
+    for (ssize_t left = ::fcntl(pipe.native_handle(), F_GETPIPE_SZ); left > 0;) {
+      const auto size = ::read(pipe.native_handle(), buffer.data(), buffer.size());
+      if (size < 0 && errno == EINTR) continue;
+      if (size < 0) return errno == EAGAIN;
+      if (size == 0) return false;
+      take(buffer.data(), static_cast<std::size_t>(size));
+      left -= size;
+    }
+    return true;
+  }
+
+  asio::posix::stream_descriptor pipe;
+  const std::size_t limit;
+  std::string text;
+  bool was_cut = false;
+};
+
+}  // namespace
+
+struct Processes::Impl : std::enable_shared_from_this<Impl> {
+  struct Process {
+    Process(const asio::any_io_executor& executor, Started started, const ProcessSpec& spec,
+            std::function<void(Result<ProcessEnd>)> sink)
+        : pid(started.pid),
+          pidfd(executor, started.pidfd.release()),
+          out(executor, std::move(started.out), spec.max_output),
+          err(executor, std::move(started.err), spec.max_errors),
+          timer(executor),
+          grace(spec.grace),
+          outlives_us(spec.outlives_us),
+          done(std::move(sink)) {}
+
+    // Only before it is reaped: until then nobody else can have its number.
+    void kill_group(int signal) const { ::kill(-pid, signal); }
+    void close() {
+      ErrorCode ignored;
+      pidfd.close(ignored);
+      out.pipe.close(ignored);
+      err.pipe.close(ignored);
+      timer.cancel();
+    }
+
+    const pid_t pid;
+    asio::posix::stream_descriptor pidfd;
+    Capture out;
+    Capture err;
+    asio::steady_timer timer;
+    const Duration grace;
+    const bool outlives_us;
+    bool timed_out = false;
+    bool cancelled = false;
+    std::function<void(Result<ProcessEnd>)> done;
+  };
+  using ProcessPtr = std::shared_ptr<Process>;
+
+  explicit Impl(asio::any_io_executor runs_on) : executor(std::move(runs_on)) {}
+
+  void watch(ProcessNumber number, const ProcessPtr& process, std::optional<Duration> deadline) {
+    read(process, process->out);
+    read(process, process->err);
+    process->pidfd.async_wait(asio::posix::stream_descriptor::wait_read,
+                              [weak = weak_from_this(), number, process](const ErrorCode& error) {
+                                const auto self = weak.lock();
+                                if (self && !error) self->ended(number, process);
+                              });
+    if (deadline) arm(process, *deadline);
+  }
+
+  // Waits and then reads by itself: a read that Asio had done already would not be seen when the process ends.
+  void read(const ProcessPtr& process, Capture& capture) {
+    capture.pipe.async_wait(asio::posix::stream_descriptor::wait_read,
+                            [weak = weak_from_this(), process, &capture](const ErrorCode& error) {
+                              const auto self = weak.lock();
+                              if (self && !error && capture.pipe.is_open() && capture.drain())
+                                self->read(process, capture);
+                            });
+  }
+
+  void arm(const ProcessPtr& process, Duration pause) {
+    process->timer.expires_after(pause);
+    process->timer.async_wait([weak = weak_from_this(), process](const ErrorCode& error) {
+      const auto self = weak.lock();
+      if (!self || error || !process->pidfd.is_open()) return;
+      process->kill_group(process->timed_out ? SIGKILL : SIGTERM);
+      if (!std::exchange(process->timed_out, true)) self->arm(process, process->grace);
+    });
+  }
+
+  void ended(ProcessNumber number, const ProcessPtr& process) {
+    // While it is not reaped its group still is its own: what did not heed the order to end is not left behind.
+    if (process->timed_out || process->cancelled) process->kill_group(SIGKILL);
+    siginfo_t info{};
+    ::waitid(P_PIDFD, static_cast<id_t>(process->pidfd.native_handle()), &info, WEXITED | WNOHANG);
+    process->out.drain();
+    process->err.drain();
+    process->close();
+    processes.erase(number);
+    if (process->cancelled) return process->done(fail(Code::kCancelled, "cancelled"));
+    ProcessEnd end;
+    (info.si_code == CLD_EXITED ? end.exit_code : end.signal) = info.si_status;
+    end.out = std::move(process->out.text);
+    end.err = std::move(process->err.text);
+    end.out_was_cut = process->out.was_cut;
+    end.err_was_cut = process->err.was_cut;
+    end.timed_out = process->timed_out;
+    process->done(std::move(end));
+  }
+
+  const asio::any_io_executor executor;
+  std::map<ProcessNumber, ProcessPtr> processes;
+  ProcessNumber last_number = 0;
+};
+
+std::string how_it_ended(const ProcessEnd& end) {
+  if (end.signal == 0) return concat("exit code ", std::to_string(end.exit_code));
+  const char* words = ::sigdescr_np(end.signal);
+  return concat("killed by signal ", std::to_string(end.signal), " (",
+                words == nullptr ? "unknown" : words, ")");
+}
+
+Processes::Processes(asio::any_io_executor executor)
+    : impl_(std::make_shared<Impl>(std::move(executor))) {}
+
+Processes::~Processes() {
+  constexpr int kPatienceInMs = 1000;  // a killed process goes at once unless a device holds it
+  for (const auto& [number, process] : impl_->processes)
+    if (!process->outlives_us) process->kill_group(SIGKILL);
+  for (const auto& [number, process] : impl_->processes) {
+    if (!process->outlives_us) {
+      pollfd end{process->pidfd.native_handle(), POLLIN, 0};
+      ::poll(&end, 1, kPatienceInMs);
+      siginfo_t info{};
+      ::waitid(P_PIDFD, static_cast<id_t>(end.fd), &info, WEXITED | WNOHANG);
+    }
+    process->close();
+  }
+}
+
+ProcessNumber Processes::start(ProcessSpec spec, std::function<void(Result<ProcessEnd>)> done) {
+  const auto number = ++impl_->last_number;
+  auto started = spawn(spec);
+  if (!started) {
+    asio::post(impl_->executor, [weak = std::weak_ptr(impl_), done = std::move(done),
+                                 error = std::move(started).error()] {
+      if (weak.lock()) done(fail(error));
+    });
+    return number;
+  }
+  auto process =
+      std::make_shared<Impl::Process>(impl_->executor, *std::move(started), spec, std::move(done));
+  impl_->processes.emplace(number, process);
+  impl_->watch(number, process, spec.deadline);
+  return number;
+}
+
+void Processes::cancel(ProcessNumber number) {
+  const auto process = impl_->processes.find(number);
+  if (process == impl_->processes.end()) return;
+  process->second->cancelled = true;
+  process->second->kill_group(SIGKILL);
+}
+
+}  // namespace tiphys::host
