@@ -208,7 +208,8 @@ void FakeEngine::tell(const shell::Owner& owner, const shell::EngineEvent& event
   for (const auto number : ended) watchers_.erase(number);
 }
 
-void FakeEngine::start(ContainerId container, std::function<void(Status)> sink) {
+void FakeEngine::start(ContainerId container, std::vector<std::string> /*general_options*/,
+                       std::function<void(Status)> sink) {
   call<Status>(
       "start",
       [this, container]() -> Status {

@@ -55,7 +55,8 @@ class FakeEngine final : public shell::Engine {
 
   void create(const shell::Owner& owner, shell::ContainerSpec spec, bool start,
               std::function<void(Result<shell::ContainerId>)> sink) override;
-  void start(shell::ContainerId container, std::function<void(Status)> sink) override;
+  void start(shell::ContainerId container, std::vector<std::string> general_options,
+             std::function<void(Status)> sink) override;
   void signal(shell::ContainerId container, int signal, std::function<void(Status)> sink) override;
   void remove(shell::ContainerId container, std::function<void(Status)> sink) override;
   void list(const shell::Owner& owner,

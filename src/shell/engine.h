@@ -2,9 +2,9 @@
 
 // The engine port: what runs containers (podman, containerd, native processes), below anything that knows workloads.
 //
-// Containers carry labels that say whose they are: `tiphys.owner` (the part of Tiphys that made them) and `tiphys.agent`
-// (the agent). Nobody lists, adopts or deletes what belongs to another owner or agent. Every answer comes on the
-// strand, exactly once; an engine that hangs is answered for by its adapter with an error.
+// Containers carry labels that say whose they are, see owner_labels.h. Nobody lists, adopts or deletes what belongs to
+// another owner or agent. Every answer comes on the strand, exactly once; an engine that hangs is answered for by its
+// adapter with an error.
 
 #include <cstdint>
 #include <functional>
@@ -24,9 +24,6 @@ namespace tiphys::shell {
 
 using workload::ContainerId;
 using workload::ContainerStatus;
-
-inline constexpr const char* kOwnerLabel = "tiphys.owner";
-inline constexpr const char* kAgentLabel = "tiphys.agent";
 
 struct Owner {
   std::string part;  // "ankaios", "diego"
@@ -95,7 +92,9 @@ class Engine {
   // Makes the container and, if wanted, starts it in the same breath. A missing image is pulled.
   virtual void create(const Owner& owner, ContainerSpec spec, bool start,
                       std::function<void(Result<ContainerId>)> sink) = 0;
-  virtual void start(ContainerId container, std::function<void(Status)> sink) = 0;
+  // Again, with the general options that its spec had.
+  virtual void start(ContainerId container, std::vector<std::string> general_options,
+                     std::function<void(Status)> sink) = 0;
   virtual void signal(ContainerId container, int signal, std::function<void(Status)> sink) = 0;
   // Stops it if it runs, then takes it away; one that is gone already counts as removed.
   virtual void remove(ContainerId container, std::function<void(Status)> sink) = 0;

@@ -4,13 +4,10 @@
 
 #include "base/match.h"
 #include "shell/once.h"
+#include "shell/owner_labels.h"
 
 namespace tiphys::shell {
 namespace {
-
-// Ankaios' own labels, by which other versions of it find their workloads.
-constexpr const char* kInstanceLabel = "name";
-constexpr const char* kAnkaiosAgentLabel = "agent";
 
 std::optional<InstanceName> instance_of(const Container& container) {
   const auto label = container.labels.find(kInstanceLabel);
@@ -52,17 +49,18 @@ void EngineRuntime::create(WorkloadSpecPtr spec, std::optional<ContainerId> reus
     });
     // The analyser loses sight of a std::function that is moved twice; LeakSanitizer sees no leak.
   };  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks)
-  if (reuse) {
-    engine_.start(*reuse, once([failed, sink, id = *reuse](Status status) {
-      if (status)
-        sink(id);
-      else
-        failed(status.error());
-    }));
-    return;
-  }
   auto container = read_config_(*spec);
   if (!container) return sink(tl::unexpected(container.error()));
+  if (reuse) {
+    engine_.start(*reuse, std::move(container->general_options),
+                  once([failed, sink, id = *reuse](Status status) {
+                    if (status)
+                      sink(id);
+                    else
+                      failed(status.error());
+                  }));
+    return;
+  }
   container->name = to_string(instance);
   container->labels[kInstanceLabel] = to_string(instance);
   container->labels[kAnkaiosAgentLabel] = instance.agent.value;

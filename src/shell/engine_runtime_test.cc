@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/strings.h"
 #include "sim/process.h"
 #include "sim/world.h"
 
@@ -32,8 +33,10 @@ class ScriptedEngine final : public Engine {
     specs.push_back(std::move(spec));
     creates.push_back(std::move(sink));
   }
-  void start(ContainerId container, std::function<void(Status)> sink) override {
-    calls.push_back("start " + container.value);
+  void start(ContainerId container, std::vector<std::string> general_options,
+             std::function<void(Status)> sink) override {
+    general_options.push_back("start " + container.value);
+    calls.push_back(join(general_options, " "));
     starts.push_back(std::move(sink));
   }
   void remove(ContainerId container, std::function<void(Status)> sink) override {
@@ -154,6 +157,7 @@ class EngineRuntimeTest : public testing::Test {
                         process,
                         [this](const WorkloadSpec& spec) { return read_config(spec); }};
   std::optional<CreateError> config_error;
+  std::vector<std::string> general_options;
   Lines told;
   std::function<void(Token)> on_told;
 
@@ -162,6 +166,7 @@ class EngineRuntimeTest : public testing::Test {
     if (config_error) return tl::unexpected(*config_error);
     ContainerSpec container;
     container.image = spec.workload().runtime_config;
+    container.general_options = general_options;
     container.labels = {{"of the user", "kept"}, {"name", "not for the user to set"}};
     return container;
   }
@@ -195,6 +200,12 @@ TEST_F(EngineRuntimeTest, StartsAnEndedContainerAgain) {
   EXPECT_EQ(engine.taken_calls(), (Lines{"start c1"}));
   engine.answer(engine.starts, Status());
   EXPECT_EQ(taken(), (Lines{"created c1"}));
+}
+
+TEST_F(EngineRuntimeTest, StartsWithTheGeneralOptionsOfTheConfig) {
+  general_options = {"--log-level", "debug"};
+  create(ContainerId{"c1"});
+  EXPECT_EQ(engine.taken_calls(), (Lines{"--log-level debug start c1"}));
 }
 
 TEST_F(EngineRuntimeTest, AFailedCreationTakesAwayWhatItLeftBehindBeforeItIsTold) {

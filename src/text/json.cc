@@ -139,8 +139,8 @@ class Handler {
   bool null() { return take(Tree()); }
   bool boolean(bool value) { return take(Tree(value)); }
   bool number_unsigned(std::uint64_t value) { return take(Tree(value)); }
-  bool number_integer(std::int64_t) { return refuse_number(); }
-  bool number_float(double, const std::string&) { return refuse_number(); }
+  bool number_integer(std::int64_t value) { return other_number(std::to_string(value)); }
+  bool number_float(double, const std::string& written) { return other_number(written); }
   bool string(std::string& value) { return take(Tree(std::move(value))); }
   bool binary(std::vector<std::uint8_t>&) { return false; }  // JSON has none
   bool start_object(std::size_t) { return open(true); }
@@ -213,7 +213,8 @@ class Handler {
     return true;
   }
 
-  bool refuse_number() {
+  bool other_number(std::string written) {
+    if (limits_.other_numbers_as_text) return take(Tree(std::move(written)));
     return refuse(token_start(),
                   "only integers from 0 to 18446744073709551615 are supported as numbers");
   }

@@ -118,5 +118,14 @@ TEST(Json, WhatIsWrittenIsReadBackAsTheSame) {
   }));
 }
 
+TEST(ParseJson, KeepsOtherNumbersAsTextWhenAsked) {
+  const auto tree =
+      parse_json(R"({"a": -62135596800, "b": 1.50, "c": 99999999999999999999, "d": 7})",
+                 {.other_numbers_as_text = true});
+  ASSERT_TRUE(tree);
+  EXPECT_EQ(write_json(*tree),
+            R"({"a":"-62135596800","b":"1.50","c":"99999999999999999999","d":7})");
+}
+
 }  // namespace
 }  // namespace tiphys
