@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,28 @@ void expect_flood_closed(Arena& arena, const std::string& hello, const std::stri
     while (peer.send(many)) arena.expect_honest_call();
   }
   arena.expect_one_line(reason);
+  arena.expect_quiet();
+}
+
+// One connection that opens streams for ever and says this on each of them is closed, but not after the first few: an
+// honest client may cancel now and then.
+void expect_broken_streams_closed(Arena& arena,
+                                  const std::function<std::string(std::uint32_t stream)>& breaks) {
+  arena.remember_quiet();
+  {
+    RawSocket peer = arena.connect();
+    ASSERT_TRUE(peer.send(client_hello()));
+    std::uint32_t stream = 1;
+    bool is_open = true;
+    while (is_open) {
+      std::string bytes;
+      for (int index = 0; index < 50; ++index, stream += 2)
+        bytes += request_head(stream, kHang) + breaks(stream);
+      is_open = peer.send(bytes);
+    }
+    EXPECT_GT(stream, 1000U);
+  }
+  arena.expect_one_line("too many");
   arena.expect_quiet();
 }
 
@@ -199,44 +222,16 @@ TEST(HostileClient, SendsARequestThatIsNotHttp) {
 
 TEST(HostileClient, OpensAndResetsStreamsForEver) {
   Arena arena;
-  arena.remember_quiet();
-  {
-    RawSocket peer = arena.connect();
-    ASSERT_TRUE(peer.send(client_hello()));
-    std::uint32_t stream = 1;
-    bool is_open = true;
-    while (is_open) {
-      std::string bytes;
-      for (int index = 0; index < 50; ++index, stream += 2)
-        bytes += request_head(stream, kHang) +
-                 frame(FrameType::kReset, 0, stream, number(kCancelCode, 4));
-      is_open = peer.send(bytes);
-    }
-    EXPECT_GT(stream, 1000U) << "an honest client may cancel now and then";
-  }
-  arena.expect_one_line("too many");
-  arena.expect_quiet();
+  expect_broken_streams_closed(arena, [](std::uint32_t stream) {
+    return frame(FrameType::kReset, 0, stream, number(kCancelCode, 4));
+  });
 }
 
 TEST(HostileClient, MakesUsResetStreamsForEver) {
   // Each stream is opened in good order and then broken, so that it is our side that resets it.
   Arena arena;
-  arena.remember_quiet();
-  {
-    RawSocket peer = arena.connect();
-    ASSERT_TRUE(peer.send(client_hello()));
-    std::uint32_t stream = 1;
-    bool is_open = true;
-    while (is_open) {
-      std::string bytes;
-      for (int index = 0; index < 50; ++index, stream += 2)
-        bytes += request_head(stream, kHang) + window_update(stream, 0x7FFF'FFFF);
-      is_open = peer.send(bytes);
-    }
-    EXPECT_GT(stream, 1000U);
-  }
-  arena.expect_one_line("too many");
-  arena.expect_quiet();
+  expect_broken_streams_closed(
+      arena, [](std::uint32_t stream) { return window_update(stream, 0x7FFF'FFFF); });
 }
 
 TEST(HostileClient, FloodsWithSettings) {
