@@ -32,12 +32,14 @@ asio::awaitable<Result<EchoReply>> echo(rpc::ServerStream, rpc::Received<EchoReq
 asio::awaitable<Status> chat(rpc::ServerStream, rpc::Reader<EchoRequest, rpc::ServerStream> reader,
                              rpc::Writer<EchoReply, rpc::ServerStream> writer) {
   for (;;) {
-    auto request = co_await reader.read();
+    auto reading = reader.read();
+    auto request = co_await std::move(reading);
     if (!request) co_return fail(request.error());
     if (!*request) co_return Status{};
     EchoReply reply;
     reply.set_payload((**request)->payload());
-    co_await writer.write(reply);
+    auto writing = writer.write(reply);
+    co_await std::move(writing);
   }
 }
 

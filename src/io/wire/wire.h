@@ -30,7 +30,7 @@ Result<FromServer> decode_from_server(std::string_view bytes);
 
 // The same as several messages, in order, none larger than the limit: stock peers refuse more than 4 MiB. Lists of
 // workload states and log entries can be cut; any other message, and a single entry, stays whole whatever its size.
-constexpr std::size_t kPartLimit = 3 * 1024 * 1024;
+constexpr std::size_t kPartLimit = std::size_t{3} << 20U;
 std::vector<std::string> encode_in_parts(const ToServer& message, std::size_t limit = kPartLimit);
 std::vector<std::string> encode_in_parts(const FromServer& message, std::size_t limit = kPartLimit);
 
