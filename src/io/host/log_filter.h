@@ -8,12 +8,12 @@
 //
 // A program's lines carry its own name as their target (ank_server, ank_agent).
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "io/host/environment.h"
 #include "shell/log.h"
 
 namespace tiphys::host {
@@ -54,7 +54,6 @@ struct LogSettings {
 };
 
 // What the environment asks for: TIPHYS_LOG, or else RUST_LOG; RUST_LOG_STYLE (auto, always, never), NO_COLOR and TERM.
-using Environment = std::function<std::optional<std::string>(const char* name)>;
 LogSettings log_settings(const Environment& environment, bool is_terminal);
 
 }  // namespace tiphys::host

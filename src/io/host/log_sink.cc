@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <mutex>
 #include <utility>
 
@@ -240,12 +239,7 @@ void LogTrace::effect(std::string_view machine, const std::string& effect) {
 }
 
 std::unique_ptr<LogSink> standard_log(std::string target) {
-  auto settings = log_settings(
-      [](const char* name) {
-        const char* value = ::getenv(name);
-        return value == nullptr ? std::optional<std::string>() : std::string(value);
-      },
-      ::isatty(STDERR_FILENO) == 1);
+  auto settings = log_settings(process_environment(), ::isatty(STDERR_FILENO) == 1);
   return std::make_unique<LogSink>(std::move(target), std::move(settings), STDERR_FILENO);
 }
 

@@ -1,0 +1,43 @@
+#pragma once
+
+// What ank-agent is told by its command line, its environment and its config file, in this order of weight.
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "apps/arguments.h"
+#include "io/link/security.h"
+#include "model/names.h"
+#include "model/state.h"
+
+namespace tiphys::apps {
+
+inline constexpr const char* kAgentConfigFile = "/etc/ankaios/ank-agent.conf";
+
+struct AgentOptions {
+  AgentName name;
+  std::string server_url = "https://127.0.0.1:25551";
+  std::optional<std::string> run_folder{};  // none: the default one
+  Tags tags{};
+  link::SecurityOptions security{};
+  std::set<std::string> runtimes{};  // that workloads may use; never empty
+  std::vector<std::string> warnings{};
+};
+
+// `runtimes` are those that this program has, in the order in which they are named to users.
+OrStop<AgentOptions> read_agent_options(const std::vector<std::string>& arguments,
+                                        const host::Environment& environment,
+                                        const std::vector<std::string>& runtimes,
+                                        const std::string& default_file = kAgentConfigFile);
+
+// $TMPDIR/ankaios or /tmp/ankaios
+std::string default_run_folder(const host::Environment& environment);
+
+// Makes the folder of this agent, <base>/<agent>_io, and says where it is. The default base is made too, for agents of
+// all users; one that a user named has to be there.
+OrStop<std::string> prepare_run_folder(const std::string& base, bool is_default,
+                                       const AgentName& agent);
+
+}  // namespace tiphys::apps

@@ -1,0 +1,127 @@
+#include "apps/server_options.h"
+
+#include <utility>
+
+#include "apps/config_file.h"
+#include "base/strings.h"
+#include "io/host/files.h"
+#include "io/rpc/http2/address.h"
+#include "text/manifest.h"
+
+namespace tiphys::apps {
+namespace {
+
+const Program& program() {
+  static const Program kProgram{
+      .name = "ank-server",
+      .purpose =
+          "Keeps the state that a cluster shall have and tells its agents which workloads "
+          "to run. Speaks the protocol of Ankaios 1.x.",
+      .options = {
+          {.letter = 'm',
+           .name = "startup-manifest",
+           .value = "<PATH>",
+           .help = "YAML manifest with the state to begin with",
+           .fallback = "none, the cluster begins empty",
+           .hidden_letter = 'c',
+           .hidden_name = "startup-config"},
+          {.letter = 'x',
+           .name = "server-config",
+           .value = "<PATH>",
+           .help = "Config file (TOML)",
+           .fallback = "/etc/ankaios/ank-server.conf if it exists"},
+          {.letter = 'a',
+           .name = "address",
+           .value = "<IP:PORT>",
+           .help = "Where to listen: a numeric IPv4 address, or an IPv6 address in brackets",
+           .fallback = "127.0.0.1:25551"},
+          // [impl->swdd~server-supports-cli-argument-for-insecure-communication~1]
+          {.letter = 'k',
+           .name = "insecure",
+           .variable = "ANKSERVER_INSECURE",
+           .help = "Speak plain text to everybody, without TLS and without certificates",
+           .fallback = "false"},
+          // [impl->swdd~server-supports-pem-file-paths-as-cli-arguments~1]
+          {.name = "ca_pem",
+           .value = "<PATH>",
+           .variable = "ANKSERVER_CA_PEM",
+           .help = "Certificate of the authority that signed those of agents and commanders"},
+          {.name = "crt_pem",
+           .value = "<PATH>",
+           .variable = "ANKSERVER_CRT_PEM",
+           .help = "Certificate of this server, for the name ank-server"},
+          {.name = "key_pem",
+           .value = "<PATH>",
+           .variable = "ANKSERVER_KEY_PEM",
+           .help = "Its private key; nobody but its owner may have access to the file"},
+      }};
+  return kProgram;
+}
+
+constexpr std::string_view kAddressHint =
+    "invalid socket address syntax, expected for example 127.0.0.1:25551 or [::1]:25551";
+
+bool is_address(const std::string& text) {
+  const auto address = rpc::http2::parse_socket_address(text);
+  return address && !address->is_unix();
+}
+
+}  // namespace
+
+// [impl->swdd~server-loads-config-file~1]
+OrStop<ServerOptions> read_server_options(const std::vector<std::string>& arguments,
+                                          const host::Environment& environment,
+                                          const std::string& default_file) {
+  const auto given = read_arguments(program(), arguments, environment);
+  if (!given) return tl::unexpected(given.error());
+  ServerOptions options;
+  if (const auto address = given->value("address")) {
+    if (!is_address(*address)) return bad_value(program(), "address", *address, kAddressHint);
+    options.address = *address;
+  }
+
+  const auto file = ConfigFile::load(given->value("server-config"), default_file);
+  if (!file) return tl::unexpected(file.error());
+  // Without them updates would pass that somebody wants stopped or changed.
+  if (file->has("mutating_hooks"))
+    return file->refuse("mutating_hooks is not supported by this version");
+  auto manifest = file->string("startup_manifest");
+  if (!manifest) return tl::unexpected(std::move(manifest).error());
+  options.startup_manifest = std::move(*manifest);
+  if (auto path = given->value("startup-manifest")) options.startup_manifest = std::move(path);
+  const auto address = file->string("address");
+  if (!address) return tl::unexpected(address.error());
+  if (*address && !is_address(**address))
+    return file->refuse(concat("address: '", **address, "': ", kAddressHint));
+  if (*address && !given->value("address")) options.address = **address;
+
+  auto security = read_security(*given, *file);
+  if (!security) return tl::unexpected(std::move(security).error());
+  options.security = std::move(*security);
+  return options;
+}
+
+// [impl->swdd~server-loads-startup-state-file~3]
+OrStop<StartupManifest> read_startup_manifest(const std::string& path) {
+  const auto text = host::read_file(path, host::FileKind::kAny);
+  if (!text) return fatal("Could not read the startup config", text.error().message);
+  auto manifest = parse_manifest(*text, path);
+  if (manifest) return StartupManifest{std::move(manifest->state), std::move(manifest->warnings)};
+
+  using Stage = ManifestError::Stage;
+  const std::string detail = to_string(manifest.error());
+  switch (manifest.error().stage) {
+    case Stage::kSyntax:
+      return fatal("Invalid tags format in startup manifest",
+                   concat("Failed to parse YAML: ", detail));
+    case Stage::kTags:
+      return fatal("Invalid tags format in startup manifest", detail);
+    case Stage::kFields:
+      return fatal("Parsing start config failed with error", detail);
+    case Stage::kContent:
+      return fatal("server error", detail);
+  }
+  return fatal("Parsing start config failed with error", detail);
+}
+
+}  // namespace tiphys::apps
