@@ -1,0 +1,100 @@
+#include "cli/console.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/strings.h"
+
+namespace tiphys::cli {
+namespace {
+
+constexpr std::size_t kUnlimitedWidth = 65535;
+constexpr std::size_t kUsualWidth = 80;
+// No manifest is larger, and what is read must fit into memory more than once.
+constexpr std::size_t kMaxInput = std::size_t{64} << 20U;
+
+void write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return;  // nobody is left to be told
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+tl::unexpected<Error> system_error(int number) {
+  return fail(number == ENOENT ? Code::kNotFound : Code::kUnavailable,
+              concat(std::strerror(number), " (os error ", std::to_string(number), ")"));
+}
+
+Result<std::string> read_all(int descriptor) {
+  std::string text;
+  std::array<char, 65536> buffer;
+  while (true) {
+    const ssize_t count = ::read(descriptor, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return system_error(errno);
+    if (count == 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(count));
+    if (text.size() > kMaxInput)
+      return fail(Code::kResourceExhausted,
+                  concat("larger than ", std::to_string(kMaxInput >> 20U), " MiB"));
+  }
+}
+
+std::string value_of(const Environment& environment, const char* name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::string() : found->second;
+}
+
+}  // namespace
+
+void Console::error(std::string_view text) {
+  print_to_stderr(
+      concat(colours_stderr_ ? "\x1b[38;5;9m\x1b[1merror:\x1b[0m " : "error: ", text, "\n"));
+}
+
+void Console::warn(std::string_view text) {
+  print(concat(colours_stdout_ ? "\x1b[38;5;11mwarn:\x1b[39m " : "warn: ", text, "\n"));
+}
+
+void Console::debug(std::string_view text) {
+  print(concat(colours_stdout_ ? "\x1b[38;5;12mdebug:\x1b[39m " : "debug: ", text, "\n"));
+}
+
+ProcessConsole::ProcessConsole(const Environment& environment) {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(descriptor, F_GETFD) < 0 && errno == EBADF)
+      (void)::open("/dev/null", O_RDWR);  // takes the lowest free number, which is this one
+  const bool wanted =
+      value_of(environment, "NO_COLOR").empty() && value_of(environment, "TERM") != "dumb";
+  colours_stdout_ = wanted && ::isatty(STDOUT_FILENO) == 1;
+  colours_stderr_ = wanted && ::isatty(STDERR_FILENO) == 1;
+}
+
+void ProcessConsole::print(std::string_view text) { write_all(STDOUT_FILENO, text); }
+void ProcessConsole::print_to_stderr(std::string_view text) { write_all(STDERR_FILENO, text); }
+Result<std::string> ProcessConsole::read_stdin() { return read_all(STDIN_FILENO); }
+bool ProcessConsole::is_terminal() const { return ::isatty(STDOUT_FILENO) == 1; }
+
+std::size_t ProcessConsole::width() const {
+  if (!is_terminal()) return kUnlimitedWidth;
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kUsualWidth;
+  return size.ws_col;
+}
+
+Result<std::string> read_file(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return system_error(errno);
+  auto text = read_all(descriptor);
+  ::close(descriptor);
+  return text;
+}
+
+}  // namespace tiphys::cli

@@ -1,0 +1,55 @@
+#pragma once
+
+// What a command says to whom: results, warnings and debug lines to stdout, errors to stderr. Each
+// text is written at once and as a whole, so that a signal or a reader never sees half a table.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "cli/options.h"
+
+namespace tiphys::cli {
+
+class Console {
+ public:
+  virtual ~Console() = default;
+
+  // The text as it is.
+  virtual void print(std::string_view text) = 0;
+  virtual void print_to_stderr(std::string_view text) = 0;
+  // All of stdin.
+  virtual Result<std::string> read_stdin() = 0;
+  [[nodiscard]] virtual bool is_terminal() const = 0;  // stdout
+  // Columns of the terminal; as good as none where there is no terminal.
+  [[nodiscard]] virtual std::size_t width() const = 0;
+
+  // One line each, with a coloured word before it where colours are wanted.
+  void error(std::string_view text);
+  void warn(std::string_view text);
+  void debug(std::string_view text);
+
+ protected:
+  // Where colours are wanted.
+  bool colours_stdout_ = false;
+  bool colours_stderr_ = false;
+};
+
+// stdin, stdout and stderr of this process. Descriptors that are closed lead nowhere from now on: a
+// socket that took their numbers would get our output.
+class ProcessConsole final : public Console {
+ public:
+  explicit ProcessConsole(const Environment& environment);
+
+  void print(std::string_view text) override;
+  void print_to_stderr(std::string_view text) override;
+  Result<std::string> read_stdin() override;
+  [[nodiscard]] bool is_terminal() const override;
+  [[nodiscard]] std::size_t width() const override;
+};
+
+// A whole file, or what the system says about it: "No such file or directory (os error 2)".
+Result<std::string> read_file(const std::string& path);
+
+}  // namespace tiphys::cli

@@ -1,0 +1,195 @@
+#include "cli/table.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/strings.h"
+
+namespace tiphys::cli {
+namespace {
+
+constexpr std::string_view kGap = "   ";
+constexpr std::string_view kEllipsis = "...";
+
+struct Range {
+  char32_t first;
+  char32_t last;
+};
+
+// Marks that stand on the character before them, and characters that show nothing.
+constexpr std::array<Range, 12> kZeroWidth{{{0x0300, 0x036f},
+                                            {0x0483, 0x0489},
+                                            {0x0591, 0x05bd},
+                                            {0x0610, 0x061a},
+                                            {0x064b, 0x065f},
+                                            {0x1ab0, 0x1aff},
+                                            {0x1dc0, 0x1dff},
+                                            {0x200b, 0x200f},
+                                            {0x20d0, 0x20ff},
+                                            {0xfe00, 0xfe0f},
+                                            {0xfe20, 0xfe2f},
+                                            {0xfeff, 0xfeff}}};
+
+// East Asian wide and fullwidth characters, and the pictographs that terminals draw as wide.
+constexpr std::array<Range, 11> kWide{{{0x1100, 0x115f},
+                                       {0x2e80, 0x303e},
+                                       {0x3041, 0xa4cf},
+                                       {0xa960, 0xa97f},
+                                       {0xac00, 0xd7a3},
+                                       {0xf900, 0xfaff},
+                                       {0xfe30, 0xfe6f},
+                                       {0xff00, 0xff60},
+                                       {0xffe0, 0xffe6},
+                                       {0x1f300, 0x1faff},
+                                       {0x20000, 0x3fffd}}};
+
+template <std::size_t count>
+bool contains(const std::array<Range, count>& ranges, char32_t code_point) {
+  return std::any_of(ranges.begin(), ranges.end(), [&](const Range& range) {
+    return range.first <= code_point && code_point <= range.last;
+  });
+}
+
+std::size_t width_of(char32_t code_point) {
+  if (code_point < 0x300) return 1;
+  if (contains(kZeroWidth, code_point)) return 0;
+  return contains(kWide, code_point) ? 2 : 1;
+}
+
+struct Character {
+  std::size_t bytes;
+  std::size_t width;
+};
+
+// The first character of a text that is not empty.
+Character first_character(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const std::size_t size = byte(0) < 0x80 ? 1 : byte(0) < 0xe0 ? 2 : byte(0) < 0xf0 ? 3 : 4;
+  if (size == 1 || size > text.size() || !is_valid_utf8(text.substr(0, size))) return {1, 1};
+  constexpr std::array<char32_t, 5> kLeadBits{0, 0x7f, 0x1f, 0x0f, 0x07};
+  char32_t code_point = byte(0) & kLeadBits[size];
+  for (std::size_t i = 1; i < size; ++i) code_point = (code_point << 6U) | (byte(i) & 0x3fU);
+  return {size, width_of(code_point)};
+}
+
+// The longest beginning of the text that is not wider than `width`.
+std::string_view prefix(std::string_view text, std::size_t width) {
+  std::size_t bytes = 0;
+  std::size_t used = 0;
+  while (bytes < text.size()) {
+    const Character character = first_character(text.substr(bytes));
+    if (used + character.width > width) break;
+    bytes += character.bytes;
+    used += character.width;
+  }
+  return text.substr(0, bytes);
+}
+
+std::string padded(std::string_view text, std::size_t width) {
+  std::string cell(text);
+  const std::size_t used = display_width(text);
+  if (used < width) cell.append(width - used, ' ');
+  return cell;
+}
+
+std::string row_text(const std::vector<std::string>& cells,
+                     const std::vector<std::size_t>& widths) {
+  std::string line;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0) line += kGap;
+    line += padded(cells[i], widths[i]);
+  }
+  return line;
+}
+
+// The pieces of a text, none wider than `width` as long as each character fits; at least one.
+std::vector<std::string_view> wrapped(std::string_view text, std::size_t width) {
+  std::vector<std::string_view> pieces;
+  do {
+    std::string_view piece = prefix(text, width);
+    if (piece.empty() && !text.empty()) piece = text.substr(0, first_character(text).bytes);
+    pieces.push_back(piece);
+    text.remove_prefix(piece.size());
+  } while (!text.empty());
+  return pieces;
+}
+
+std::string truncated(const std::string& text, std::size_t width) {
+  if (display_width(text) <= width) return text;
+  return concat(prefix(text, width - kEllipsis.size()), kEllipsis);
+}
+
+}  // namespace
+
+std::size_t display_width(std::string_view text) {
+  std::size_t width = 0;
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    width += character.width;
+    text.remove_prefix(character.bytes);
+  }
+  return width;
+}
+
+std::vector<std::string> lines_of(const Table& table, LastColumn last_column, std::size_t width) {
+  const std::size_t last = table.header.size() - 1;
+  std::vector<std::size_t> widths;
+  std::size_t total = kGap.size() * last;
+  for (std::size_t i = 0; i <= last; ++i) {
+    std::size_t widest = display_width(table.header[i]);
+    for (const auto& row : table.rows) widest = std::max(widest, display_width(row[i]));
+    widths.push_back(widest);
+    total += widest;
+  }
+
+  std::vector<std::string> lines;
+  const std::size_t others = total - widths[last];
+  const std::size_t header_width = display_width(table.header[last]);
+  if (total > width && (last_column == LastColumn::kCut || others + header_width > width)) {
+    lines.push_back(row_text(table.header, widths));
+    for (const auto& row : table.rows) lines.push_back(row_text(row, widths));
+    for (auto& line : lines) line = padded(prefix(line, width), width);
+    return lines;
+  }
+
+  widths[last] = std::min(widths[last], width - others);
+  lines.push_back(row_text(table.header, widths));
+  for (auto row : table.rows) {
+    if (last_column == LastColumn::kTruncate) {
+      row[last] = truncated(row[last], widths[last]);
+      lines.push_back(row_text(row, widths));
+      continue;
+    }
+    const std::string text = std::exchange(row[last], {});
+    for (const auto piece : wrapped(text, widths[last])) {
+      row[last] = piece;
+      lines.push_back(row_text(row, widths));
+      std::fill(row.begin(), row.end(), std::string());
+    }
+  }
+  return lines;
+}
+
+std::string text_of(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const auto& line : lines) text.append(line).push_back('\n');
+  return text;
+}
+
+std::string Reprinter::print(const std::vector<std::string>& lines) {
+  if (!on_terminal_) return text_of(lines) + "\n";
+  std::string text = "\x1b[1G";
+  if (printed_ > 0) text += concat("\x1b[", std::to_string(printed_), "A");
+  for (const auto& line : lines) text += concat(line, "\x1b[K\n");
+  // What the print before had more of is cleared, and the cursor goes back to the end of this one.
+  if (printed_ > lines.size()) {
+    const std::size_t surplus = printed_ - lines.size();
+    for (std::size_t i = 0; i < surplus; ++i) text += "\x1b[K\n";
+    text += concat("\x1b[", std::to_string(surplus), "A");
+  }
+  printed_ = lines.size();
+  return text;
+}
+
+}  // namespace tiphys::cli
