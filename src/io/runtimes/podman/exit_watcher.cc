@@ -1,0 +1,120 @@
+#include "io/runtimes/podman/exit_watcher.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cerrno>
+#include <map>
+#include <utility>
+
+namespace tiphys::podman {
+
+namespace asio = boost::asio;
+
+namespace {
+using ErrorCode = boost::system::error_code;
+}
+
+struct ExitWatcher::Impl : std::enable_shared_from_this<Impl> {
+  struct Watch {
+    Watch(const asio::any_io_executor& executor, int pidfd, pid_t watched, Conmon of)
+        : end(executor, pidfd), pause(executor), process(watched), conmon(std::move(of)) {}
+
+    // What was there before the process ended is of an earlier run and says nothing.
+    [[nodiscard]] std::optional<ContainerExit> exit() const {
+      const auto code = had_exit_code ? std::nullopt : read_exit_code(conmon);
+      if (!code) return std::nullopt;
+      return ContainerExit{*code, !had_out_of_memory && ran_out_of_memory(conmon)};
+    }
+
+    asio::posix::stream_descriptor end;
+    asio::steady_timer pause;
+    asio::steady_timer::time_point patience_ends{};
+    const pid_t process;
+    const Conmon conmon;
+    const bool had_exit_code = read_exit_code(conmon).has_value();
+    const bool had_out_of_memory = ran_out_of_memory(conmon);
+  };
+  using WatchPtr = std::shared_ptr<Watch>;
+
+  Impl(asio::any_io_executor runs_on, Ended sink)
+      : executor(std::move(runs_on)), ended(std::move(sink)) {}
+
+  [[nodiscard]] bool is_current(const WatchPtr& watch) const {
+    const auto found = watches.find(watch->conmon.container);
+    return found != watches.end() && found->second == watch;
+  }
+
+  void listen(const WatchPtr& watch) {
+    watch->end.async_wait(asio::posix::stream_descriptor::wait_read,
+                          [weak = weak_from_this(), watch](const ErrorCode& error) {
+                            const auto self = weak.lock();
+                            if (!self || error || !self->is_current(watch)) return;
+                            watch->patience_ends =
+                                asio::steady_timer::clock_type::now() + kExitFilePatience;
+                            self->look_for_exit_file(watch);
+                          });
+  }
+
+  void look_for_exit_file(const WatchPtr& watch) {
+    const auto exit = watch->exit();
+    if (exit || asio::steady_timer::clock_type::now() >= watch->patience_ends) {
+      const auto container = watch->conmon.container;
+      watches.erase(container);
+      return ended(container, exit);
+    }
+    watch->pause.expires_after(kExitFilePause);
+    watch->pause.async_wait([weak = weak_from_this(), watch](const ErrorCode& error) {
+      const auto self = weak.lock();
+      if (self && !error && self->is_current(watch)) self->look_for_exit_file(watch);
+    });
+  }
+
+  const asio::any_io_executor executor;
+  const Ended ended;
+  std::map<shell::ContainerId, WatchPtr> watches;
+  ContainerProcesses processes;
+};
+
+ExitWatcher::ExitWatcher(asio::any_io_executor executor, Ended ended)
+    : impl_(std::make_shared<Impl>(std::move(executor), std::move(ended))) {}
+
+ExitWatcher::~ExitWatcher() {
+  while (!impl_->watches.empty()) forget(impl_->watches.begin()->first);
+}
+
+Watching ExitWatcher::watch(const shell::ContainerId& container, pid_t process) {
+  if (const auto found = impl_->watches.find(container); found != impl_->watches.end()) {
+    if (found->second->process == process) return Watching::kYes;
+    forget(container);
+  }
+  const auto pidfd = static_cast<int>(::syscall(SYS_pidfd_open, process, 0));
+  if (pidfd < 0) return errno == ESRCH ? Watching::kGone : Watching::kImpossible;
+  // Only now is it certain that the number is not given to another process while we look at it.
+  auto conmon = conmon_above(process);
+  if (!conmon || conmon->container != container) {
+    ::close(pidfd);
+    return Watching::kGone;
+  }
+  impl_->processes.learn(*conmon);
+  auto watch = std::make_shared<Impl::Watch>(impl_->executor, pidfd, process, *std::move(conmon));
+  impl_->watches.emplace(container, watch);
+  impl_->listen(watch);
+  return Watching::kYes;
+}
+
+void ExitWatcher::forget(const shell::ContainerId& container) {
+  const auto node = impl_->watches.extract(container);
+  if (node.empty()) return;
+  ErrorCode ignored;
+  node.mapped()->end.close(ignored);
+  node.mapped()->pause.cancel();
+}
+
+std::optional<pid_t> ExitWatcher::find_process(const shell::ContainerId& container) {
+  return impl_->processes.find(container);
+}
+
+}  // namespace tiphys::podman

@@ -1,0 +1,487 @@
+#include "io/runtimes/podman/podman_engine.h"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/strings.h"
+#include "io/runtimes/podman/command_queue.h"
+#include "io/runtimes/podman/exit_watcher.h"
+#include "io/runtimes/podman/podman_argv.h"
+#include "io/runtimes/podman/podman_output.h"
+#include "shell/owner_labels.h"
+
+namespace tiphys::podman {
+
+namespace asio = boost::asio;
+
+namespace {
+
+using shell::Container;
+using shell::ContainerId;
+using shell::ContainerStatus;
+using shell::Owner;
+using workload::ContainerPhase;
+using SteadyTime = asio::steady_timer::clock_type::time_point;
+
+// A little less than the pause between the listings that verify: those shall not be answered from the cache.
+constexpr Duration kCacheLifeWhileWatched = std::chrono::seconds(59);
+constexpr Duration kCacheLifeOtherwise = std::chrono::seconds(1);
+// After the end of a process podman may take the container away or start it again.
+constexpr Duration kLookAfterExit = std::chrono::milliseconds(500);
+// A listing that shows a process which is gone already is asked for again so soon, and so often.
+constexpr Duration kLookAfterContradiction = std::chrono::milliseconds(50);
+constexpr int kMaxContradictions = 5;
+
+ContainerStatus running() { return {ContainerPhase::kRunning, "running", 0, false}; }
+ContainerStatus gone() { return {ContainerPhase::kGone, {}, 0, false}; }
+ContainerStatus exited(const ContainerExit& exit) {
+  return {ContainerPhase::kExited, "exited", exit.exit_code, exit.out_of_memory};
+}
+
+}  // namespace
+
+// Whom to tell of changes. Lives on the strand.
+class PodmanEngine::Listeners {
+ public:
+  explicit Listeners(shell::Log& log) : log_(log) {}
+
+  shell::EngineWatch add(Owner owner, std::function<void(shell::EngineEvent)> sink) {
+    listeners_.emplace(++last_, Listener{std::move(owner), std::move(sink)});
+    return last_;
+  }
+  void remove(shell::EngineWatch watch) { listeners_.erase(watch); }
+
+  void changed(const shell::Labels& labels, const shell::ContainerChanged& change) {
+    // A sink may add or remove listeners: look at each anew.
+    for (const auto number : numbers())
+      if (const auto found = listeners_.find(number);
+          found != listeners_.end() && shell::belongs_to(labels, found->second.owner)) {
+        const auto sink = found->second.sink;
+        sink(change);
+      }
+  }
+
+  void lost() {
+    for (auto& [number, listener] : std::exchange(listeners_, {}))
+      listener.sink(shell::ChangesLost{});
+  }
+
+  void warn(const std::string& reason) {
+    log_.warn("podman's containers cannot be watched, their states are asked for every second",
+              {{"reason", reason}});
+  }
+
+ private:
+  struct Listener {
+    Owner owner;
+    std::function<void(shell::EngineEvent)> sink;
+  };
+
+  [[nodiscard]] std::vector<shell::EngineWatch> numbers() const {
+    std::vector<shell::EngineWatch> all;
+    for (const auto& [number, listener] : listeners_) all.push_back(number);
+    return all;
+  }
+
+  shell::Log& log_;
+  std::map<shell::EngineWatch, Listener> listeners_;
+  shell::EngineWatch last_ = 0;
+};
+
+// Runs podman, keeps the cache and watches processes. Lives on the executor.
+// [impl->swdd~podmancli-container-state-cache-all-containers~1]
+class PodmanEngine::Worker : public std::enable_shared_from_this<Worker> {
+ public:
+  using ListSink = std::function<void(Result<std::vector<Container>>)>;
+
+  Worker(const asio::any_io_executor& executor, shell::Strand& strand,
+         std::weak_ptr<Listeners> listeners, const PodmanSettings& settings)
+      : settings_(settings),
+        strand_(strand),
+        listeners_(std::move(listeners)),
+        look_timer_(executor),
+        exits_(executor, [this](const ContainerId& id,
+                                std::optional<ContainerExit> exit) { ended(id, exit); }),
+        queue_(executor, {settings.program, settings.environment, kMaxCreates, kMaxOtherCommands}) {
+  }
+
+  // [impl->swdd~podman-create-workload-runs-workload~1]
+  // [impl->swdd~podman-create-workload-returns-workload-id~1]
+  void create(const Owner& owner, const shell::ContainerSpec& spec, bool start,
+              std::function<void(Result<ContainerId>)> sink) {
+    know(owner);
+    // What the next listing needs is made ready while podman works.
+    if (!is_fresh()) refresh();
+    auto labels = shell::owner_labels(owner);
+    labels.insert(spec.labels.begin(), spec.labels.end());
+    Container made{{}, spec.name, std::move(labels), running()};
+    queue_.run(Lane::kCreate, spec.name,
+               {{start ? run_arguments(owner, spec) : create_arguments(owner, spec),
+                 settings_.create_deadline}},
+               [this, made = std::move(made), start,
+                sink = std::move(sink)](const Result<std::string>& output) mutable {
+                 touch();
+                 auto id = output ? parse_id(*output) : fail(output.error());
+                 if (id) made.id = *id;
+                 if (!id || !start || !enter_running(std::move(made))) cache_.is_valid = false;
+                 answer(std::move(sink), std::move(id));
+               });
+  }
+
+  void start(const ContainerId& id, const std::vector<std::string>& general_options,
+             std::function<void(Status)> sink) {
+    queue_.run(Lane::kOther, id.value,
+               {{start_arguments(general_options, id), settings_.command_deadline}},
+               [this, id, sink = std::move(sink)](const Result<std::string>& output) mutable {
+                 touch();
+                 if (!output || !enter_running_again(id)) cache_.is_valid = false;
+                 answer(std::move(sink), status_of_command(output));
+               });
+  }
+
+  void signal(const ContainerId& id, int signal, std::function<void(Status)> sink) {
+    queue_.run(Lane::kOther, id.value, {{kill_arguments(id, signal), settings_.command_deadline}},
+               [this, sink = std::move(sink)](const Result<std::string>& output) mutable {
+                 answer(std::move(sink), status_of_command(output));
+               });
+  }
+
+  // [impl->swdd~podman-delete-workload-stops-and-removes-workload~1]
+  void remove(const ContainerId& id, std::function<void(Status)> sink) {
+    removing_.insert(id);
+    queue_.run(Lane::kOther, id.value,
+               {{stop_arguments(id), settings_.stop_deadline},
+                {rm_arguments(id), settings_.command_deadline}},
+               [this, id, sink = std::move(sink)](const Result<std::string>& output) mutable {
+                 touch();
+                 removing_.erase(id);
+                 if (output)
+                   drop(id);
+                 else
+                   cache_.is_valid = false;
+                 answer(std::move(sink), status_of_command(output));
+               });
+  }
+
+  // [impl->swdd~podmancli-uses-container-state-cache~1]
+  // [impl->swdd~podmancli-container-state-cache-refresh~1]
+  // [impl->swdd~podman-state-getter-uses-podmancli~1]
+  void list(const Owner& owner, ListSink sink) {
+    know(owner);
+    if (is_fresh()) return tell_list(cache_, {owner, std::move(sink)});
+    waiting_.push_back({owner, std::move(sink)});
+    refresh();
+  }
+
+ private:
+  // What is not valid any more is still what we last knew: the next listing is compared with it.
+  struct Cache {
+    std::map<ContainerId, ListedContainer> containers;
+    SteadyTime taken{};
+    bool is_valid = false;
+  };
+  struct Waiting {
+    Owner owner;
+    ListSink sink;
+  };
+
+  // -- The cache
+
+  // Containers of an owner that nobody has asked for yet are not watched.
+  void know(const Owner& owner) {
+    if (owners_.insert({owner.part, owner.agent.value}).second) cache_.is_valid = false;
+  }
+
+  [[nodiscard]] bool is_ours(const shell::Labels& labels) const {
+    for (const auto& [part, agent] : owners_)
+      if (shell::belongs_to(labels, {part, {agent}})) return true;
+    return false;
+  }
+
+  [[nodiscard]] ListedContainer* find(const ContainerId& id) {
+    const auto found = cache_.containers.find(id);
+    return found == cache_.containers.end() ? nullptr : &found->second;
+  }
+
+  void drop(const ContainerId& id) {
+    exits_.forget(id);
+    contradictions_.erase(id);
+    cache_.containers.erase(id);
+  }
+
+  [[nodiscard]] bool is_fresh() const {
+    return cache_.is_valid &&
+           asio::steady_timer::clock_type::now() - cache_.taken <
+               (lost_reason_.empty() ? kCacheLifeWhileWatched : kCacheLifeOtherwise);
+  }
+
+  // A listing that began before this is not the truth any more.
+  void touch() { ++version_; }
+
+  // [impl->swdd~podman-list-of-existing-workloads-uses-labels~1]
+  // [impl->swdd~podman-get-workload-id-uses-label~1]
+  void tell_list(const Cache& from, Waiting waiting) {
+    std::vector<Container> found;
+    for (const auto& [id, listed] : from.containers)
+      if (shell::belongs_to(listed.container.labels, waiting.owner))
+        found.push_back(listed.container);
+    if (!lost_reason_.empty()) tell_lost();
+    answer(std::move(waiting.sink), Result<std::vector<Container>>(std::move(found)));
+  }
+
+  // [impl->swdd~podman-state-getter-reset-cache~1]
+  bool enter_running(Container container) {
+    if (!is_fresh()) return false;
+    const auto process = exits_.find_process(container.id);
+    if (!process || exits_.watch(container.id, *process) != Watching::kYes) return false;
+    const auto id = container.id;
+    cache_.containers.insert_or_assign(id, ListedContainer{std::move(container), *process});
+    return true;
+  }
+
+  bool enter_running_again(const ContainerId& id) {
+    const auto* known = find(id);
+    if (known == nullptr) return false;
+    auto container = known->container;
+    container.status = running();
+    return enter_running(std::move(container));
+  }
+
+  // -- Listings
+
+  void refresh() {
+    if (refreshing_) return;  // whoever waits gets the next one
+    refreshing_ = true;
+    auto served = std::exchange(waiting_, {});
+    queue_.run_at_once(
+        {ps_arguments(), settings_.command_deadline},
+        [this, served = std::move(served), version = version_,
+         began = asio::steady_timer::clock_type::now()](const Result<std::string>& output) mutable {
+          refreshing_ = false;
+          auto listing = output ? parse_ps(*output) : fail(output.error());
+          listed(std::move(listing), version == version_, began, std::move(served));
+          if (!waiting_.empty()) refresh();
+        });
+  }
+
+  void listed(Result<std::vector<ListedContainer>> listing, bool is_current, SteadyTime began,
+              std::vector<Waiting> served) {
+    if (!listing) {
+      cache_.is_valid = false;
+      for (auto& waiting : served)
+        answer(std::move(waiting.sink), Result<std::vector<Container>>(fail(listing.error())));
+      return;
+    }
+    Cache fresh{{}, began, true};
+    for (auto& each : *listing) {
+      const auto id = each.container.id;
+      fresh.containers.emplace(id, std::move(each));
+    }
+    if (is_current)
+      take(fresh);
+    else
+      look_after(kLookAfterExit);
+    // What was asked for before something was touched is still answered with what podman said then.
+    for (auto& waiting : served) tell_list(fresh, std::move(waiting));
+    if (is_current) cache_ = std::move(fresh);
+  }
+
+  // Compares what podman says with what we knew, and watches what runs.
+  void take(Cache& fresh) {
+    lost_reason_.clear();
+    for (auto& [id, listed] : fresh.containers) {
+      auto& container = listed.container;
+      if (!is_ours(container.labels)) continue;
+      const auto* known = find(id);
+      const bool has_ended =
+          known != nullptr && known->container.status.phase == ContainerPhase::kExited;
+      // podman takes a moment to notice the end of a process.
+      if (has_ended && listed.pid != 0 && known->pid == listed.pid)
+        container.status = known->container.status;
+      else
+        watch(listed);
+      // A listing does not say it.
+      if (has_ended && container.status.phase == ContainerPhase::kExited)
+        container.status.out_of_memory = known->container.status.out_of_memory;
+      if (known == nullptr || known->container.status != container.status)
+        tell(container.labels, id, container.status);
+    }
+    std::vector<ContainerId> vanished;
+    for (const auto& [id, listed] : cache_.containers)
+      if (!fresh.containers.contains(id) && is_ours(listed.container.labels))
+        vanished.push_back(id);
+    for (const auto& id : vanished) {
+      tell(find(id)->container.labels, id, gone());
+      drop(id);
+    }
+    if (!lost_reason_.empty() && !std::exchange(has_warned_, true)) warn();
+    if (lost_reason_.empty()) has_warned_ = false;
+  }
+
+  void watch(const ListedContainer& listed) {
+    const auto& id = listed.container.id;
+    if (listed.pid == 0) {
+      contradictions_.erase(id);
+      if (listed.container.status.phase == ContainerPhase::kRunning)
+        lost_reason_ = concat("podman names no process of the running container ", id.value);
+      return;
+    }
+    switch (exits_.watch(id, listed.pid)) {
+      case Watching::kYes:
+        contradictions_.erase(id);
+        return;
+      case Watching::kGone:
+        if (++contradictions_[id] <= kMaxContradictions) return look_after(kLookAfterContradiction);
+        lost_reason_ = concat("process ", std::to_string(listed.pid), ", which podman names for ",
+                              id.value, ", is not there or not below a conmon");
+        return;
+      case Watching::kImpossible:
+        lost_reason_ = concat("process ", std::to_string(listed.pid), " of ", id.value,
+                              " cannot be watched on this system");
+    }
+  }
+
+  void look_after(Duration pause) {
+    look_timer_.expires_after(pause);
+    look_timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+      const auto self = weak.lock();
+      if (self && !error) self->refresh();
+    });
+  }
+
+  // -- Changes
+
+  void ended(const ContainerId& id, std::optional<ContainerExit> exit) {
+    auto* known = find(id);
+    if (!exit || known == nullptr) return refresh();
+    touch();
+    auto& container = known->container;
+    container.status = exited(*exit);
+    tell(container.labels, id, container.status);
+    if (!removing_.contains(id)) look_after(kLookAfterExit);
+  }
+
+  void tell(const shell::Labels& labels, const ContainerId& id, const ContainerStatus& status) {
+    strand_.post([weak = listeners_, labels, change = shell::ContainerChanged{id, status}] {
+      if (const auto listeners = weak.lock()) listeners->changed(labels, change);
+    });
+  }
+
+  void tell_lost() {
+    strand_.post([weak = listeners_] {
+      if (const auto listeners = weak.lock()) listeners->lost();
+    });
+  }
+
+  void warn() {
+    strand_.post([weak = listeners_, reason = lost_reason_] {
+      if (const auto listeners = weak.lock()) listeners->warn(reason);
+    });
+  }
+
+  template <class T>
+  void answer(std::function<void(T)> sink, T result) {
+    strand_.post([sink = std::move(sink), result = std::move(result)]() mutable {
+      sink(std::move(result));
+    });
+  }
+
+  static Status status_of_command(const Result<std::string>& output) {
+    if (!output) return fail(output.error());
+    return {};
+  }
+
+  const PodmanSettings settings_;
+  shell::Strand& strand_;
+  const std::weak_ptr<Listeners> listeners_;
+
+  std::set<std::pair<std::string, std::string>> owners_;  // part, agent
+  Cache cache_;
+  std::uint64_t version_ = 0;  // grows with every touch
+  bool refreshing_ = false;
+  std::vector<Waiting> waiting_;  // for a listing that has not begun
+  std::string lost_reason_;       // why changes cannot be told; empty when they are
+  bool has_warned_ = false;       // once, not every second
+  std::map<ContainerId, int> contradictions_;
+  std::set<ContainerId> removing_;
+
+  asio::steady_timer look_timer_;
+  ExitWatcher exits_;
+  CommandQueue queue_;
+};
+
+PodmanEngine::PodmanEngine(asio::any_io_executor executor, shell::Strand& strand, shell::Log& log,
+                           PodmanSettings settings)
+    : executor_(std::move(executor)),
+      strand_(strand),
+      listeners_(std::make_shared<Listeners>(log)),
+      worker_(std::make_shared<Worker>(executor_, strand, listeners_, settings)) {}
+
+PodmanEngine::~PodmanEngine() = default;
+
+void PodmanEngine::create(const Owner& owner, shell::ContainerSpec spec, bool start,
+                          std::function<void(Result<ContainerId>)> sink) {
+  asio::post(executor_, [weak = std::weak_ptr(worker_), owner, spec = std::move(spec), start,
+                         sink = std::move(sink)]() mutable {
+    if (const auto worker = weak.lock()) worker->create(owner, spec, start, std::move(sink));
+  });
+}
+
+void PodmanEngine::start(ContainerId container, std::vector<std::string> general_options,
+                         std::function<void(Status)> sink) {
+  asio::post(executor_,
+             [weak = std::weak_ptr(worker_), container = std::move(container),
+              general_options = std::move(general_options), sink = std::move(sink)]() mutable {
+               if (const auto worker = weak.lock())
+                 worker->start(container, general_options, std::move(sink));
+             });
+}
+
+void PodmanEngine::signal(ContainerId container, int signal, std::function<void(Status)> sink) {
+  asio::post(executor_, [weak = std::weak_ptr(worker_), container = std::move(container), signal,
+                         sink = std::move(sink)]() mutable {
+    if (const auto worker = weak.lock()) worker->signal(container, signal, std::move(sink));
+  });
+}
+
+void PodmanEngine::remove(ContainerId container, std::function<void(Status)> sink) {
+  asio::post(executor_, [weak = std::weak_ptr(worker_), container = std::move(container),
+                         sink = std::move(sink)]() mutable {
+    if (const auto worker = weak.lock()) worker->remove(container, std::move(sink));
+  });
+}
+
+void PodmanEngine::list(const Owner& owner,
+                        std::function<void(Result<std::vector<Container>>)> sink) {
+  asio::post(executor_, [weak = std::weak_ptr(worker_), owner, sink = std::move(sink)]() mutable {
+    if (const auto worker = weak.lock()) worker->list(owner, std::move(sink));
+  });
+}
+
+shell::EngineWatch PodmanEngine::watch(const Owner& owner,
+                                       std::function<void(shell::EngineEvent)> sink) {
+  return listeners_->add(owner, std::move(sink));
+}
+
+void PodmanEngine::unwatch(shell::EngineWatch watch) { listeners_->remove(watch); }
+
+void PodmanEngine::stats(ContainerId, std::function<void(Result<shell::ContainerStats>)> sink) {
+  strand_.post([sink = std::move(sink)] {
+    sink(fail(Code::kUnimplemented, "statistics of containers are not supported by this version"));
+  });
+}
+
+shell::LogStream PodmanEngine::logs(ContainerId, shell::LogOptions,
+                                    std::function<void(shell::LogEvent)> sink) {
+  strand_.post([sink = std::move(sink)] {
+    sink(shell::LogEnd{fail(Code::kUnimplemented, "logs are not supported by this version")});
+  });
+  return 0;
+}
+
+void PodmanEngine::end_logs(shell::LogStream) {}
+
+}  // namespace tiphys::podman
