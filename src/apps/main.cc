@@ -1,0 +1,35 @@
+// One file with several names: what it is depends on the name it was called by. Programs of one file share its memory.
+
+#include <array>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "apps/programs.h"
+#include "base/strings.h"
+
+namespace {
+
+struct Name {
+  std::string_view name;
+  int (*main)(int argc, char** argv);
+};
+
+constexpr std::array kPrograms{
+    Name{"ank-server", tiphys::apps::ank_server_main},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view path = argc > 0 ? argv[0] : "";
+  const std::string_view called = path.substr(path.find_last_of('/') + 1);
+  for (const auto& program : kPrograms)
+    if (program.name == called) return program.main(argc, argv);
+
+  std::string message = tiphys::concat("error: there is no program '", called,
+                                       "' in this file; call it by one of:\n");
+  for (const auto& program : kPrograms) message += tiphys::concat("  ", program.name, "\n");
+  std::fputs(message.c_str(), stderr);
+  return 2;
+}
