@@ -18,7 +18,7 @@ class Workers {
   virtual void run(std::function<void()> work, std::function<void()> done) = 0;
 };
 
-// Threads, at least one, that sleep when there is nothing to do.
+// Threads, at least one, that begin with the first work and sleep when there is nothing to do.
 class WorkerThreads final : public Workers {
  public:
   WorkerThreads(Strand& strand, std::size_t threads);

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
 #include <future>
+#include <iterator>
 #include <latch>
 #include <memory>
 #include <set>
@@ -21,6 +23,22 @@ void on_strand(Strand& strand, const std::function<void()>& task) {
     done.set_value();
   });
   done.get_future().wait();
+}
+
+std::size_t thread_count() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
+TEST(WorkerThreads, BeginWithTheFirstWork) {
+  CoreThread core;
+  const std::size_t before = thread_count();
+  WorkerThreads workers(core, 2);
+  EXPECT_EQ(thread_count(), before);
+  std::promise<void> done;
+  workers.run([] {}, [&] { done.set_value(); });
+  done.get_future().wait();
+  EXPECT_EQ(thread_count(), before + 2);
 }
 
 TEST(WorkerThreads, WorkElsewhereAndAnswerOnTheStrand) {
