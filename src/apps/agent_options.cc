@@ -196,6 +196,10 @@ std::string default_run_folder(const host::Environment& environment) {
   return folder == "/" ? "/ankaios" : folder + "/ankaios";
 }
 
+bool is_same_folder(const std::string& one, const std::string& other) {
+  return without_last_slashes(one) == without_last_slashes(other);
+}
+
 OrStop<std::string> prepare_run_folder(const std::string& given, bool is_default,
                                        const AgentName& agent) {
   const std::string base = without_last_slashes(given);

@@ -131,6 +131,11 @@ TEST(DefaultRunFolder, LiesInTheFolderForTemporaryFiles) {
   EXPECT_EQ(default_run_folder(environment_of({{"TMPDIR", "/"}})), "/ankaios");
 }
 
+TEST(DefaultRunFolder, IsKnownByItsNameWithASlashToo) {
+  EXPECT_TRUE(is_same_folder("/tmp/ankaios/", "/tmp/ankaios"));
+  EXPECT_FALSE(is_same_folder("/tmp/ankaios/x", "/tmp/ankaios"));
+}
+
 class RunFolderTest : public FolderTest {
  protected:
   static std::string prepare(const std::string& base, bool is_default) {

@@ -7,6 +7,7 @@
 
 #include "apps/programs.h"
 #include "base/strings.h"
+#include "cli/ank.h"
 
 namespace {
 
@@ -16,7 +17,9 @@ struct Name {
 };
 
 constexpr std::array kPrograms{
+    Name{"ank", [](int argc, char** argv) { return tiphys::cli::run_ank(argc, argv); }},
     Name{"ank-server", tiphys::apps::ank_server_main},
+    Name{"ank-agent", tiphys::apps::ank_agent_main},
 };
 
 }  // namespace
