@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "base/strings.h"
+#include "io/host/descriptor.h"
 
 namespace tiphys::host {
 namespace {
@@ -19,20 +20,6 @@ namespace {
 constexpr std::size_t kMaxBytes = std::size_t{1} << 20U;
 
 enum class Kind : std::uint8_t { kCertificate, kKey };
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int number() const { return number_; }
-
- private:
-  int number_;
-};
 
 tl::unexpected<Error> failed_while(std::string_view doing, const std::string& path,
                                    std::string_view reason, Code code = Code::kInvalidArgument) {
@@ -71,7 +58,7 @@ Result<std::string> read_file(Kind kind, const std::string& path) {
   if (path.empty()) return std::string();
   // Not blocking, so that a FIFO without a writer is refused below instead of being waited for.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-  if (file.number() < 0) return failed_while("opening", path, errno);
+  if (!file.is_open()) return failed_while("opening", path, errno);
   struct stat about{};
   if (::fstat(file.number(), &about) != 0)
     return failed_while("getting permissions of", path, errno);

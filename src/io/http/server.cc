@@ -28,6 +28,7 @@
 
 #include "base/check.h"
 #include "base/strings.h"
+#include "io/host/descriptor.h"
 #include "io/http/message_reader.h"
 #include "io/http/outbox.h"
 #include "io/http/routes.h"
@@ -132,21 +133,6 @@ host::Address address_of(const sockaddr_storage& storage) {
   return {ip.data(), ntohs(v6.sin6_port)};
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  [[nodiscard]] int number() const { return number_; }
-  int release() { return std::exchange(number_, -1); }
-
- private:
-  int number_;
-};
-
 struct Listener {
   Server::ListenerId id;
   asio::posix::stream_descriptor descriptor;
@@ -172,8 +158,9 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
   Impl(asio::any_io_executor where, ServerOptions given)
       : executor(std::move(where)), options(std::move(given)), grace_timer(executor) {}
 
-  Result<Listening> start(Descriptor descriptor, int family, std::optional<host::TlsContext> tls,
-                          const std::string& unix_path, host::Address address, ino_t inode);
+  Result<Listening> start(host::Descriptor descriptor, int family,
+                          std::optional<host::TlsContext> tls, const std::string& unix_path,
+                          host::Address address, ino_t inode);
   void stop(ListenerId id);
   void take(int accepted, const Listener& listener, const sockaddr_storage& from);
   void ended(std::uint64_t connection);
@@ -662,7 +649,7 @@ asio::awaitable<void> accept_all(std::shared_ptr<Server::Impl> server,
 
 }  // namespace
 
-Result<Server::Listening> Server::Impl::start(Descriptor descriptor, int family,
+Result<Server::Listening> Server::Impl::start(host::Descriptor descriptor, int family,
                                               std::optional<host::TlsContext> tls,
                                               const std::string& unix_path, host::Address address,
                                               ino_t inode) {
@@ -830,9 +817,10 @@ Result<Server::Listening> Server::listen(const host::Address& address,
   } else {
     return cannot("it is not an IP address");
   }
-  Descriptor descriptor(::socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  host::Descriptor descriptor(
+      ::socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int on = 1;
-  if (descriptor.number() < 0 ||
+  if (!descriptor.is_open() ||
       ::setsockopt(descriptor.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
       ::bind(descriptor.number(), reinterpret_cast<sockaddr*>(&storage), size) != 0 ||
       ::listen(descriptor.number(), kBacklog) != 0 ||
@@ -854,8 +842,8 @@ Result<Server::Listening> Server::listen_unix(const std::string& path, unsigned 
   std::copy(path.begin(), path.end(), std::begin(address.sun_path));
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
 
-  Descriptor descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (descriptor.number() < 0) return cannot(os_error(errno));
+  host::Descriptor descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!descriptor.is_open()) return cannot(os_error(errno));
   // Before the socket has its name, so that it is never open to more than these.
   if (::fchmod(descriptor.number(), mode) != 0) return cannot(os_error(errno));
   if (::bind(descriptor.number(), generic, sizeof(address)) != 0) {
@@ -863,8 +851,8 @@ Result<Server::Listening> Server::listen_unix(const std::string& path, unsigned 
     struct stat existing{};
     if (::lstat(path.c_str(), &existing) != 0 || !S_ISSOCK(existing.st_mode))
       return cannot("something that is not a socket is there");
-    const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (probe.number() < 0) return cannot(os_error(errno));
+    const host::Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!probe.is_open()) return cannot(os_error(errno));
     if (::connect(probe.number(), generic, sizeof(address)) == 0 || errno != ECONNREFUSED)
       return cannot("another process listens there");
     if (::unlink(path.c_str()) != 0 || ::bind(descriptor.number(), generic, sizeof(address)) != 0)

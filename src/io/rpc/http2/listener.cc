@@ -13,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "io/host/descriptor.h"
 #include "io/rpc/http2/address.h"
 #include "io/rpc/http2/connection.h"
 
@@ -25,26 +26,14 @@ namespace {
 constexpr int kAcceptedAtOnce = 64;
 constexpr auto kPauseWithoutDescriptors = std::chrono::milliseconds(100);
 
-struct Descriptor {
-  int number;
-
-  explicit Descriptor(int value) : number(value) {}
-  ~Descriptor() {
-    if (number >= 0) close(number);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int release() { return std::exchange(number, -1); }
-};
-
 std::string path_of(const std::string& address) { return address.substr(std::strlen("unix:")); }
 
 // A socket file that refuses connections belongs to a process that has ended.
 void remove_stale_socket(const SocketAddress& address, const std::string& path) {
   struct stat status{};
   if (lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return;
-  const Descriptor probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (connect(probe.number, address.data(), address.length) != 0 && errno == ECONNREFUSED)
+  const host::Descriptor probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (connect(probe.number(), address.data(), address.length) != 0 && errno == ECONNREFUSED)
     unlink(path.c_str());
 }
 
@@ -192,17 +181,17 @@ Result<std::unique_ptr<HttpListener>> listen(const asio::any_io_executor& execut
     return fail(Code::kUnavailable,
                 "cannot listen on " + options.address + ": " + std::strerror(errno));
   };
-  Descriptor descriptor(
+  host::Descriptor descriptor(
       socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (descriptor.number < 0) return problem();
+  if (!descriptor.is_open()) return problem();
   if (address.is_unix()) {
     remove_stale_socket(address, path_of(options.address));
   } else {
     const int on = 1;
-    setsockopt(descriptor.number, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    setsockopt(descriptor.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   }
-  if (bind(descriptor.number, address.data(), address.length) != 0) return problem();
-  if (::listen(descriptor.number, SOMAXCONN) != 0) return problem();
+  if (bind(descriptor.number(), address.data(), address.length) != 0) return problem();
+  if (::listen(descriptor.number(), SOMAXCONN) != 0) return problem();
   return std::make_unique<Handle>(
       std::make_shared<Listener>(executor, log, std::move(options), descriptor.release()));
 }
