@@ -124,34 +124,25 @@ std::string message_prefix(std::uint32_t length, std::uint8_t flag) {
   return static_cast<char>(flag) + number(length, 4);
 }
 
-RawSocket::RawSocket(RawSocket&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), received_(std::move(other.received_)) {}
-
-RawSocket& RawSocket::operator=(RawSocket&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
-  std::swap(received_, other.received_);
-  return *this;
-}
-
 RawSocket RawSocket::connect(const std::string& address) {
   const auto port = static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
   const sockaddr_in to = loopback(port);
-  RawSocket made(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  EXPECT_GE(made.descriptor_, 0) << std::strerror(errno);
-  EXPECT_EQ(::connect(made.descriptor_, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0)
+  RawSocket made(host::Descriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)));
+  EXPECT_TRUE(made.descriptor_.is_open()) << std::strerror(errno);
+  EXPECT_EQ(::connect(made.descriptor(), reinterpret_cast<const sockaddr*>(&to), sizeof to), 0)
       << std::strerror(errno);
-  write_at_once(made.descriptor_);
+  write_at_once(made.descriptor());
   return made;
 }
 
 bool RawSocket::send(std::string_view bytes) {
   while (!bytes.empty()) {
-    if (!await(descriptor_, POLLOUT, kPatience)) {
+    if (!await(descriptor(), POLLOUT, kPatience)) {
       ADD_FAILURE() << "the peer neither reads nor closes the connection";
       return false;
     }
     const ssize_t sent =
-        ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        ::send(descriptor(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (sent < 0) return false;
     bytes.remove_prefix(static_cast<std::size_t>(sent));
@@ -162,11 +153,11 @@ bool RawSocket::send(std::string_view bytes) {
 bool RawSocket::fill(std::size_t wanted) {
   char buffer[16 * 1024];
   while (received_.size() < wanted) {
-    if (!await(descriptor_, POLLIN, kPatience)) {
+    if (!await(descriptor(), POLLIN, kPatience)) {
       ADD_FAILURE() << "the peer neither sends nor closes the connection";
       return false;
     }
-    const ssize_t got = recv(descriptor_, buffer, sizeof buffer, 0);
+    const ssize_t got = recv(descriptor(), buffer, sizeof buffer, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return false;
     received_.append(buffer, static_cast<std::size_t>(got));
@@ -218,41 +209,35 @@ bool RawSocket::read_preface() {
   return true;
 }
 
-void RawSocket::close() {
-  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
-}
-
-void RawSocket::half_close() { shutdown(descriptor_, SHUT_WR); }
+void RawSocket::half_close() { shutdown(descriptor(), SHUT_WR); }
 
 void RawSocket::reset() {
   const linger at_once{.l_onoff = 1, .l_linger = 0};
-  setsockopt(descriptor_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  setsockopt(descriptor(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   close();
 }
 
 RawListener::RawListener() : descriptor_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   sockaddr_in address = loopback(0);
   socklen_t length = sizeof address;
-  EXPECT_EQ(bind(descriptor_, reinterpret_cast<const sockaddr*>(&address), length), 0);
-  EXPECT_EQ(listen(descriptor_, SOMAXCONN), 0);
-  EXPECT_EQ(getsockname(descriptor_, reinterpret_cast<sockaddr*>(&address), &length), 0);
+  EXPECT_EQ(bind(descriptor_.number(), reinterpret_cast<const sockaddr*>(&address), length), 0);
+  EXPECT_EQ(listen(descriptor_.number(), SOMAXCONN), 0);
+  EXPECT_EQ(getsockname(descriptor_.number(), reinterpret_cast<sockaddr*>(&address), &length), 0);
   address_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
 }
 
-RawListener::~RawListener() { close(descriptor_); }
-
 RawSocket RawListener::accept() {
-  EXPECT_TRUE(await(descriptor_, POLLIN, kPatience)) << "nobody connects";
+  EXPECT_TRUE(await(descriptor_.number(), POLLIN, kPatience)) << "nobody connects";
   auto accepted = accept_if_there();
   return accepted ? std::move(*accepted) : RawSocket();
 }
 
 std::optional<RawSocket> RawListener::accept_if_there() {
-  if (!await(descriptor_, POLLIN, kMoment)) return std::nullopt;
-  const int accepted = accept4(descriptor_, nullptr, nullptr, SOCK_CLOEXEC);
-  if (accepted < 0) return std::nullopt;
-  write_at_once(accepted);
-  return RawSocket(accepted);
+  if (!await(descriptor_.number(), POLLIN, kMoment)) return std::nullopt;
+  host::Descriptor accepted(accept4(descriptor_.number(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!accepted.is_open()) return std::nullopt;
+  write_at_once(accepted.number());
+  return RawSocket(std::move(accepted));
 }
 
 }  // namespace tiphys::rpc

@@ -6,7 +6,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "io/host/descriptor.h"
 #include "io/rpc/http2/test_frames.h"
 
 namespace tiphys::rpc {
@@ -53,15 +55,12 @@ std::string message_prefix(std::uint32_t length, std::uint8_t flag = 0);
 class RawSocket {
  public:
   RawSocket() = default;
-  explicit RawSocket(int descriptor) : descriptor_(descriptor) {}
-  ~RawSocket() { close(); }
-  RawSocket(RawSocket&& other) noexcept;
-  RawSocket& operator=(RawSocket&& other) noexcept;
+  explicit RawSocket(host::Descriptor descriptor) : descriptor_(std::move(descriptor)) {}
 
   // "127.0.0.1:4711"
   static RawSocket connect(const std::string& address);
 
-  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] int descriptor() const { return descriptor_.number(); }
   // False when the peer has closed the connection.
   bool send(std::string_view bytes);
   // Nothing at the end of the connection. Only complete frames count.
@@ -75,7 +74,7 @@ class RawSocket {
   // As a server: takes the client's preface.
   bool read_preface();
 
-  void close();
+  void close() { descriptor_ = {}; }
   void half_close();
   // Closes so that the peer sees "connection reset".
   void reset();
@@ -83,16 +82,13 @@ class RawSocket {
  private:
   bool fill(std::size_t wanted);
 
-  int descriptor_ = -1;
+  host::Descriptor descriptor_;
   std::string received_;
 };
 
 class RawListener {
  public:
   RawListener();
-  ~RawListener();
-  RawListener(const RawListener&) = delete;
-  RawListener& operator=(const RawListener&) = delete;
 
   [[nodiscard]] std::string url() const { return "http://" + address_; }
   [[nodiscard]] std::string secure_url() const { return "https://" + address_; }
@@ -101,7 +97,7 @@ class RawListener {
   std::optional<RawSocket> accept_if_there();
 
  private:
-  int descriptor_;
+  host::Descriptor descriptor_;
   std::string address_;
 };
 

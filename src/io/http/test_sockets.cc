@@ -23,14 +23,14 @@ namespace {
 
 constexpr int kPatience = 30;  // seconds
 
-int connect_to(const sockaddr* address, socklen_t size) {
-  const int descriptor = ::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  TIPHYS_CHECK(descriptor >= 0, "a test needs a socket");
-  TIPHYS_CHECK(::connect(descriptor, address, size) == 0, "a test cannot connect");
+host::Descriptor connect_to(const sockaddr* address, socklen_t size) {
+  host::Descriptor descriptor(::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  TIPHYS_CHECK(descriptor.is_open(), "a test needs a socket");
+  TIPHYS_CHECK(::connect(descriptor.number(), address, size) == 0, "a test cannot connect");
   return descriptor;
 }
 
-int connect_to_port(std::uint16_t port) {
+host::Descriptor connect_to_port(std::uint16_t port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
@@ -38,7 +38,7 @@ int connect_to_port(std::uint16_t port) {
   return connect_to(reinterpret_cast<const sockaddr*>(&address), sizeof(address));
 }
 
-int connect_to_path(const std::string& path) {
+host::Descriptor connect_to_path(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::copy(path.begin(), path.end(), std::begin(address.sun_path));
@@ -64,46 +64,37 @@ void Loop::run(const std::function<void()>& task) {
   done.get_future().wait();
 }
 
-RawConnection::RawConnection(std::uint16_t port) : RawConnection(Adopted{connect_to_port(port)}) {}
-RawConnection::RawConnection(const std::string& path)
-    : RawConnection(Adopted{connect_to_path(path)}) {}
-RawConnection RawConnection::adopt(int descriptor) { return RawConnection(Adopted{descriptor}); }
+RawConnection::RawConnection(std::uint16_t port) : RawConnection(connect_to_port(port)) {}
+RawConnection::RawConnection(const std::string& path) : RawConnection(connect_to_path(path)) {}
 
-RawConnection::RawConnection(Adopted adopted) : descriptor_(adopted.descriptor) {
+RawConnection::RawConnection(host::Descriptor connected) : descriptor_(std::move(connected)) {
   const timeval patience{.tv_sec = kPatience, .tv_usec = 0};
-  ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-  ::setsockopt(descriptor_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+  for (const int direction : {SO_RCVTIMEO, SO_SNDTIMEO})
+    ::setsockopt(descriptor_.number(), SOL_SOCKET, direction, &patience, sizeof(patience));
 }
-
-RawConnection::RawConnection(RawConnection&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), received_(std::move(other.received_)) {}
-
-RawConnection::~RawConnection() { close(); }
 
 bool RawConnection::send(std::string_view bytes) const {
   while (!bytes.empty()) {
-    const ssize_t sent = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    const ssize_t sent = ::send(descriptor_.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (sent <= 0) return false;
     bytes.remove_prefix(static_cast<std::size_t>(sent));
   }
   return true;
 }
 
-void RawConnection::finish_sending() const { ::shutdown(descriptor_, SHUT_WR); }
+void RawConnection::finish_sending() const { ::shutdown(descriptor_.number(), SHUT_WR); }
 
 void RawConnection::reset() {
   const linger at_once{.l_onoff = 1, .l_linger = 0};
-  ::setsockopt(descriptor_, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+  ::setsockopt(descriptor_.number(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
   close();
 }
 
-void RawConnection::close() {
-  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
-}
+void RawConnection::close() { descriptor_ = {}; }
 
 bool RawConnection::receive() {
   std::array<char, 65536> chunk;
-  const ssize_t count = ::recv(descriptor_, chunk.data(), chunk.size(), 0);
+  const ssize_t count = ::recv(descriptor_.number(), chunk.data(), chunk.size(), 0);
   if (count <= 0) return false;
   received_.append(chunk.data(), static_cast<std::size_t>(count));
   return true;
@@ -149,18 +140,18 @@ RawListener::RawListener() : descriptor_(::socket(AF_INET, SOCK_STREAM | SOCK_CL
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof(address);
   auto* generic = reinterpret_cast<sockaddr*>(&address);
-  TIPHYS_CHECK(::bind(descriptor_, generic, size) == 0 && ::listen(descriptor_, 16) == 0 &&
-                   ::getsockname(descriptor_, generic, &size) == 0,
+  TIPHYS_CHECK(::bind(descriptor_.number(), generic, size) == 0 &&
+                   ::listen(descriptor_.number(), 16) == 0 &&
+                   ::getsockname(descriptor_.number(), generic, &size) == 0,
                "a test cannot listen");
   port_ = ntohs(address.sin_port);
   const timeval patience{.tv_sec = kPatience, .tv_usec = 0};
-  ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  ::setsockopt(descriptor_.number(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 }
 
-RawListener::~RawListener() { ::close(descriptor_); }
-
 RawConnection RawListener::accept() const {
-  return RawConnection::adopt(::accept4(descriptor_, nullptr, nullptr, SOCK_CLOEXEC));
+  return RawConnection(
+      host::Descriptor(::accept4(descriptor_.number(), nullptr, nullptr, SOCK_CLOEXEC)));
 }
 
 void raise_descriptor_limit() {

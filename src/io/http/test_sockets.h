@@ -11,6 +11,8 @@
 #include <string_view>
 #include <thread>
 
+#include "io/host/descriptor.h"
+
 namespace tiphys::http {
 
 class Loop {
@@ -38,10 +40,7 @@ class RawConnection {
  public:
   explicit RawConnection(std::uint16_t port);       // of 127.0.0.1
   explicit RawConnection(const std::string& path);  // of a unix socket
-  static RawConnection adopt(int descriptor);
-  RawConnection(RawConnection&& other) noexcept;
-  RawConnection& operator=(RawConnection&&) = delete;
-  ~RawConnection();
+  explicit RawConnection(host::Descriptor connected);
 
   // False when the other side does not take it any more.
   bool send(std::string_view bytes) const;
@@ -59,13 +58,9 @@ class RawConnection {
   std::string read_response();
 
  private:
-  struct Adopted {
-    int descriptor;
-  };
-  explicit RawConnection(Adopted adopted);
   bool receive();
 
-  int descriptor_;
+  host::Descriptor descriptor_;
   std::string received_;  // and not yet returned
 };
 
@@ -73,15 +68,12 @@ class RawConnection {
 class RawListener {
  public:
   RawListener();
-  ~RawListener();
-  RawListener(const RawListener&) = delete;
-  RawListener& operator=(const RawListener&) = delete;
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] RawConnection accept() const;
 
  private:
-  int descriptor_;
+  host::Descriptor descriptor_;
   std::uint16_t port_ = 0;
 };
 
