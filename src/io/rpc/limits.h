@@ -1,6 +1,6 @@
 #pragma once
 
-// What one peer may cost us. The defaults are those of docs/architecture.md; every one is an option.
+// What one peer may cost us. Every limit is an option; limits_test.cc keeps the defaults as they are promised.
 
 #include <chrono>
 #include <cstddef>
@@ -14,7 +14,8 @@ namespace tiphys::rpc {
 constexpr std::size_t kKiB = 1024;
 constexpr std::size_t kMiB = 1024 * kKiB;
 
-// Received bytes that no handler has taken yet, of all connections together. One for a process.
+// Received bytes that no handler has taken yet, of all calls that share it: those of one listener or channel, unless a
+// program gives the same budget to several. All on one executor.
 class ReceiveBudget {
  public:
   explicit ReceiveBudget(std::size_t limit = 256 * kMiB) : free_(limit) {}

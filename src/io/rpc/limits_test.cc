@@ -7,8 +7,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Peers and operators count on these; whoever changes one changes docs/architecture.md too.
-TEST(Limits, AreWhatTheDesignSays) {
+// Peers and operators count on these.
+TEST(Limits, AreWhatWasPromised) {
   const HttpLimits http;
   EXPECT_EQ(http.field_list, 16U * 1024);
   EXPECT_EQ(http.streams, 100U);
@@ -22,7 +22,7 @@ TEST(Limits, AreWhatTheDesignSays) {
   EXPECT_EQ(call.first_message, 10s);
 }
 
-TEST(Limits, GiveAProcess256MebibytesForWhatItReceives) {
+TEST(Limits, Give256MebibytesForWhatIsBeingReceived) {
   ReceiveBudget budget;
   EXPECT_TRUE(budget.take(256 * kMiB));
   EXPECT_FALSE(budget.take(1));
