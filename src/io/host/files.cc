@@ -16,26 +16,12 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "io/host/descriptor.h"
 
 namespace tiphys::host {
 namespace {
 
 namespace fs = std::filesystem;
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int number() const { return number_; }
-  [[nodiscard]] bool is_open() const { return number_ >= 0; }
-
- private:
-  int number_;
-};
 
 tl::unexpected<Error> failed(std::string_view path, int error) {
   return fail(error == ENOENT                      ? Code::kNotFound

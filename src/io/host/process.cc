@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "io/host/descriptor.h"
 
 namespace tiphys::host {
 
@@ -31,25 +32,6 @@ using ErrorCode = boost::system::error_code;
 
 constexpr std::size_t kChildStack = std::size_t{64} << 10U;
 constexpr int kFirstPassed = 3;
-
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  [[nodiscard]] int number() const { return number_; }
-  [[nodiscard]] int release() { return std::exchange(number_, -1); }
-
- private:
-  int number_ = -1;
-};
 
 std::string words_of(int error) { return std::generic_category().message(error); }
 
