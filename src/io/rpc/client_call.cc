@@ -60,14 +60,18 @@ bool ClientCall::send(Payload message) {
     kept_bytes_ += message.size();
     kept_.push_back(message);
   }
-  if (!stream_) return kept_bytes_ < kKeptLimit;
+  if (!stream_) {
+    is_full_ = kept_bytes_ >= kKeptLimit;
+    return !is_full_;
+  }
   if (is_kept_ && kept_bytes_ > kKeptLimit) {
     is_kept_ = false;
     kept_.clear();
   }
   const MessageHead head(message.size());
   stream_->send_data(head.bytes(), std::move(message));
-  return stream_->has_room();
+  is_full_ = !stream_->has_room();
+  return !is_full_;
 }
 
 void ClientCall::half_close() {
@@ -92,8 +96,8 @@ bool ClientCall::open_on(HttpConnection& connection) {
   }
   if (is_half_closed_) {
     stream_->end();
-  } else if (kept_bytes_ >= kKeptLimit && stream_->has_room()) {
-    tell_event(Writable{});
+  } else if (is_full_ && stream_->has_room()) {
+    on_writable();
   }
   return true;
 }
@@ -168,7 +172,10 @@ void ClientCall::on_end() {
   deliver();
 }
 
-void ClientCall::on_writable() { tell_event(Writable{}); }
+void ClientCall::on_writable() {
+  is_full_ = false;
+  tell_event(Writable{});
+}
 
 bool ClientCall::may_try_again(const StreamEnd& end) const {
   return !is_finished_ && !has_head_ && !outcome_ && is_kept_ && end.is_unprocessed &&

@@ -92,6 +92,7 @@ class ClientCall final : public HttpStream::Listener,
   int attempts_ = 0;
   bool is_kept_ = true;  // kept_ holds everything that was sent
   bool is_half_closed_ = false;
+  bool is_full_ = false;  // send() said so, and Writable was not told since
 
   std::optional<Outcome> outcome_;  // how the server ended it; told after the last message
   bool has_head_ = false;

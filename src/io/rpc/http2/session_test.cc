@@ -542,6 +542,24 @@ TEST_F(ClientFrames, TryARefusedCallAgainAndGiveUpInTheEnd) {
   EXPECT_EQ(events_.code(), Code::kUnavailable);
 }
 
+TEST_F(ClientFrames, TellThatThereIsRoomAfterACallWasTriedAgain) {
+  HttpLimits limits;
+  limits.send_queue = 100;
+  Channel channel(context_.get_executor(), std::make_unique<HandConnector>(&sessions_, limits),
+                  {.urls = {"by hand"}});
+  const auto calling = channel.call(kMethod);
+  calling->start(events_.tell());
+  sessions_.at(0)->owner()->on_connected();
+  hear();
+  say(settings({{4, 10}}));  // a window of ten bytes
+  EXPECT_FALSE(calling->send({std::string(200, 'x')}));
+  hear();
+  say(frame(FrameType::kReset, 0, 1, number(kRefusedCode, 4)));
+  EXPECT_EQ(events_.writable, 0) << "the new stream has the same bytes to send";
+  say(frame(FrameType::kWindowUpdate, 0, 3, number(1000, 4)));
+  EXPECT_EQ(events_.writable, 1);
+}
+
 TEST_F(ClientFrames, GoToAnotherConnectionAboveTheLastStreamOnly) {
   Events second;
   const auto first_call = call();
