@@ -136,6 +136,13 @@ class Stock(unittest.TestCase):
                     self.expect(client, {"ended": {"code": "FAILED_PRECONDITION", "message":
                                                    f"Unsupported protocol version '{version}'. Currently supported '1'"}})
 
+    def test_a_server_may_be_of_another_version(self):
+        server = self.server("--protocol-major", "2")
+        for role in "stock-agent", "stock-cli":
+            with self.subTest(role):
+                self.expect(self.client(server, role), {"ended": {"code": "FAILED_PRECONDITION", "message":
+                            "Unsupported protocol version '1.1.0-pre'. Currently supported '2'"}})
+
     def test_lines_that_mean_nothing_are_refused_with_a_reason(self):
         server, agent = self.connected_agent()
         for line, reason in [("hello", "expected value"), ('{"to": "agent_B", "send": {}}', "nobody is connected as 'agent_B'"),

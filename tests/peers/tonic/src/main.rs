@@ -28,7 +28,7 @@ async fn run(words: Vec<String>) -> Result<i32, options::Error> {
         "call" => client::call(options::parse(rest, "--connect", &[])?).await,
         "stock-agent" => stock::agent(options::parse(rest, "--connect", &["--name", "--tags", "--protocol-version"])?).await,
         "stock-cli" => stock::cli(options::parse(rest, "--connect", &["--deprecated=", "--protocol-version"])?).await,
-        "stock-server" => stock::server(options::parse(rest, "--listen", &["--server-hello"])?).await,
+        "stock-server" => stock::server(options::parse(rest, "--listen", &["--server-hello", "--protocol-major"])?).await,
         other => Err(options::Error::usage(format!(
             "unknown command '{other}': expected cases, serve, call, stock-agent, stock-cli or stock-server"
         ))),

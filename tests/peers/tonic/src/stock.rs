@@ -229,18 +229,22 @@ struct Registry {
 struct Stock {
     registry: Arc<Mutex<Registry>>,
     server_hello: ServerHello,
-}
-
-fn check_version(received: &str) -> Result<(), Status> {
-    let core = received.split(['-', '+']).next().unwrap_or_default();
-    let numbers: Vec<_> = core.split('.').map(str::parse::<u64>).collect();
-    match numbers.as_slice() {
-        [Ok(1), Ok(_), Ok(_)] => Ok(()),
-        _ => Err(Status::failed_precondition(format!("Unsupported protocol version '{received}'. Currently supported '1'"))),
-    }
+    major: u64,
 }
 
 impl Stock {
+    fn check_version(&self, received: &str) -> Result<(), Status> {
+        let major = self.major;
+        let core = received.split(['-', '+']).next().unwrap_or_default();
+        let numbers: Vec<_> = core.split('.').map(str::parse::<u64>).collect();
+        match numbers.as_slice() {
+            [Ok(number), Ok(_), Ok(_)] if *number == major => Ok(()),
+            _ => Err(Status::failed_precondition(format!(
+                "Unsupported protocol version '{received}'. Currently supported '{major}'"
+            ))),
+        }
+    }
+
     fn register(&self, name: impl FnOnce(u64) -> String, outgoing: Outgoing) -> (u64, String) {
         let mut registry = self.registry.lock().unwrap();
         registry.connections += 1;
@@ -264,7 +268,7 @@ impl Stock {
             ToServerEnum::AgentHello(hello) => hello,
             _ => return Err(Status::invalid_argument("No AgentHello received.")),
         };
-        check_version(&hello.protocol_version)?;
+        self.check_version(&hello.protocol_version)?;
         let (sender, receiver) = mpsc::channel(QUEUE);
         let answer = FromServer { from_server_enum: Some(FromServerEnum::ServerHello(self.server_hello.clone())) };
         let _ = sender.try_send(Ok(answer));
@@ -285,7 +289,7 @@ impl Stock {
             ToServerEnum::CommanderHello(hello) => hello,
             _ => return Err(Status::invalid_argument("No CommanderHello received.")),
         };
-        check_version(&hello.protocol_version)?;
+        self.check_version(&hello.protocol_version)?;
         let (sender, receiver) = mpsc::channel(QUEUE);
         let (connection, name) = self.register(|number| format!("{prefix}-{number}"), sender);
         println!("{}", json!({"connected": name, "service": service, "hello": hello}));
@@ -386,7 +390,9 @@ pub async fn server(options: Options) -> Result<i32, Error> {
     let given = options.values.get("--server-hello").map_or("{}", String::as_str);
     let server_hello =
         serde_json::from_str(given).map_err(|error| Error::usage(format!("--server-hello: expected a ServerHello: {error}")))?;
-    let stock = Stock { registry: Arc::default(), server_hello };
+    let major = options.values.get("--protocol-major").map_or(Ok(1), |text| text.parse());
+    let major = major.map_err(|error| Error::usage(format!("--protocol-major: expected a number: {error}")))?;
+    let stock = Stock { registry: Arc::default(), server_hello, major };
     tokio::spawn(stock.clone().obey_stdin());
     let router = server::builder(&options)?
         .add_service(grpc_api::agent_connection_server::AgentConnectionServer::new(stock.clone()))
