@@ -1,0 +1,220 @@
+"""What goes wrong outside our programs is said in one line or in a state, and nothing is lost by it.
+
+    $(tools/setup --python) tools/run-unittests tests/system
+"""
+
+import os
+import shutil
+import socket
+import stat
+import unittest
+
+import harness
+from harness import manifest, peers, table, workload
+
+
+def setUpModule():
+    peers.build()
+
+
+class Manifests(harness.Case):
+    """Manifests that are refused; the state stays as it was."""
+
+    def setUp(self):
+        super().setUp()
+        self.one = self.server()
+        self.apply(self.one, {"kept": workload("agent_A")})
+        self.before = self.state(self.one)
+
+    def refused(self, *files):
+        """What ank says; nothing was applied."""
+        message = self.ank(self.one, "apply", *files, code=1)
+        self.assertEqual(self.state(self.one), self.before)
+        return message
+
+    # [stest->swdd~server-continues-on-invalid-updated-state~1]
+    def test_broken_manifests_name_file_line_and_column(self):
+        good = manifest({"fine": workload("agent_A")})
+        head = "apiVersion: v1\nworkloads:\n  nginx:\n    agent: agent_A\n    runtime: podman\n"
+        for problem, text, place, words in [
+            ("no YAML", head + "    runtimeConfig: [\n", "broken.yaml:", []),
+            ("a tab", "apiVersion: v1\n\tworkloads: {}\n", "broken.yaml:2:1", []),
+            ("a key twice", head + "    agent: agent_B\n    runtimeConfig: x\n", "broken.yaml:6:5", ["agent"]),
+            ("a wrong type", head + "    runtimeConfig: x\n    tags: [1]\n", "broken.yaml:7:11", ["tags"]),
+            ("an unknown value", head + "    runtimeConfig: x\n    restartPolicy: SOMETIMES\n", "broken.yaml:7:20", ["SOMETIMES"]),
+            ("a missing key", head, "broken.yaml:4:5", ["runtimeConfig"]),
+            ("a bad name", head.replace("nginx", "ngi.nx") + "    runtimeConfig: x\n", "broken.yaml:3:3", ["ngi.nx"]),
+        ]:
+            with self.subTest(problem):
+                self.file("good.yaml", good)
+                self.file("broken.yaml", text)
+                message = self.refused("good.yaml", "broken.yaml")
+                for word in [place, *words]:
+                    self.assertIn(word, message)
+        self.assertIn("'nowhere.yaml' not found", self.refused("nowhere.yaml"))
+        self.ank(self.one, "--no-wait", "apply", self.file("good.yaml", good))
+        self.assertEqual(set(self.state(self.one)["desiredState"]["workloads"]), {"kept", "fine"})
+
+    def test_unknown_agent(self):
+        shown = self.ank(self.one, "apply", "-", stdin=manifest({"lonely": workload("nobody")}))
+        self.assertRegex(shown, r"lonely +nobody .*Pending\(Initial\)")
+        rows = {row["WORKLOAD NAME"]: row["EXECUTION STATE"] for row in table(self.ank(self.one, "get", "workloads"))}
+        self.assertEqual(rows["lonely"], "Pending(Initial)")
+        self.assertEqual(self.connected_agents(self.one), set())
+
+    # [stest->swdd~server-fails-on-invalid-startup-state~1]
+    def test_startup_manifest_that_is_refused(self):
+        for problem, text, words in [
+            ("no YAML", "apiVersion: v1\n\tworkloads: {}\n", ["startup.yaml:2:1"]),
+            ("a bad name", manifest({"ngi nx": workload("agent_A")}), ["ngi nx"]),
+            ("another version", manifest({}).replace("v1", "v7"), ["v7"]),
+        ]:
+            with self.subTest(problem):
+                code, output = self.finished("ank-server", "-k", "-a", "127.0.0.1:0", "-m", self.file("startup.yaml", text))
+                self.assertEqual(code, 1, output)
+                for word in words:
+                    self.assertIn(word, output)
+        code, output = self.finished("ank-server", "-k", "-a", "127.0.0.1:0", "-m", self.folder / "nowhere.yaml")
+        self.assertEqual(code, 1, output)
+        self.assertIn("nowhere.yaml", output)
+
+
+class Surroundings(harness.Case):
+    """Ports, folders, peers."""
+
+    def closed_port(self):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            return listener.getsockname()[1]
+
+    def one_fatal_line(self, output):
+        """The only line that calls itself an error."""
+        lines = [line for line in output.splitlines() if "ERROR" in line or line.startswith("error:")]
+        self.assertEqual(len(lines), 1, output)
+        return lines[0]
+
+    def test_unreachable_server(self):
+        url = f"http://127.0.0.1:{self.closed_port()}"
+        for words in ["get", "workloads"], ["apply", "-"], ["delete", "workload", "x"]:
+            with self.subTest(words):
+                message = self.ank(None, *words, url=url, code=1, stdin=manifest({"x": workload("agent_A")}))
+                self.assertIn(f"Could not connect to Ankaios server on '{url}'", self.one_fatal_line(message))
+
+    def test_agent_waits_for_its_server(self):
+        first = self.server()
+        port = first.port
+        first.kill()
+        agent = self.agent(first, connected=False)
+        self.wait_until(lambda: "Connection to server" in agent.log() or "WARN" in agent.log(), "the agent says so")
+        again = self.server(port=port)
+        self.wait_until(lambda: self.connected_agents(again) == {agent.agent_name}, "it is connected")
+        self.assertTrue(agent.lives())
+
+    def test_server_of_another_version(self):
+        process = peers.Server("tonic", command="stock-server", more=["--protocol-major", "2"])
+        self.addCleanup(process.__exit__)
+        url = process.address.replace("tcp:", "http://")
+        message = self.ank(None, "get", "workloads", url=url, code=1)
+        self.assertIn("Ankaios version mismatch", message)
+        self.assertIn("Currently supported '2'", message)
+        code, output = self.finished("ank-agent", "-k", "-n", "agent_A", "-s", url, "-r", self.folder)
+        self.assertEqual(code, 1, output)
+        self.assertIn("Ankaios version mismatch", self.one_fatal_line(output))
+
+    def test_port_in_use(self):
+        server = self.server()
+        code, output = self.finished("ank-server", "-k", "-a", f"127.0.0.1:{server.port}")
+        self.assertEqual(code, 1, output)
+        self.assertIn(str(server.port), self.one_fatal_line(output))
+        self.assertIn("in use", output)
+        self.assertEqual(self.connected_agents(server), set())
+
+    def test_run_folder_that_cannot_be_used(self):
+        self.file("file", "")
+        for folder in "file/below", "nowhere", "file":
+            with self.subTest(folder):
+                code, output = self.finished("ank-agent", "-k", "-n", "agent_A", "-r", self.folder / folder)
+                self.assertEqual(code, 1, output)
+                self.assertIn("Run folder creation failed", self.one_fatal_line(output))
+                self.assertIn(folder, output)
+
+    def test_words_that_mean_nothing(self):
+        for program, words in [("ank", ["nonsense"]), ("ank", []), ("ank", ["get", "nonsense"]), ("ank-server", ["--nonsense"]),
+                               ("ank-agent", ["--nonsense"]), ("ank-server", ["-a"]), ("ank-agent", ["-t", "no-equals-sign"])]:
+            with self.subTest(program, words=words):
+                code, output = self.finished(program, *words)
+                self.assertEqual(code, 2, output)
+                self.assertIn("Usage", output)
+        for program, words, inner in [
+            ("ank-agent", ["-k"], "Empty agent name"),
+            ("ank-agent", ["-k", "-n", "ag.ent"], "ag.ent"),
+            ("ank-agent", ["-k", "-n", "agent_A", "-s", "ftp://x"], "Wrong server address format"),
+            ("ank-agent", ["-n", "agent_A"], "Missing certificate files"),
+            ("ank-server", [], "Missing certificate files"),
+            ("ank", ["get", "agents"], "Missing certificate files"),
+            ("ank", ["-k", "-s", "nonsense", "get", "agents"], "Wrong server address format"),
+        ]:
+            with self.subTest(program, words=words):
+                code, output = self.finished(program, *words, environment={"TMPDIR": str(self.folder)})
+                self.assertEqual(code, 1, output)
+                self.assertIn(inner, output)
+
+
+class Podman(harness.Case):
+    """An agent whose podman is a script of ours, or is not there."""
+
+    def agent_with(self, script=None):
+        """The server and an agent that finds only what these tests put there."""
+        programs = self.folder / "bin"
+        programs.mkdir(exist_ok=True)
+        if script is not None:
+            self.stand_in(script)
+        server = self.server()
+        return server, self.agent(server, environment={"PATH": str(programs)})
+
+    def stand_in(self, script):
+        path = self.folder / "bin/podman"
+        fresh = path.with_suffix(".new")
+        fresh.write_text(f"#!{shutil.which('bash')}\nPATH={os.environ['PATH']}\n{script}\n")
+        fresh.chmod(stat.S_IRWXU)
+        fresh.rename(path)
+
+    def wait_for_info(self, server, *words):
+        self.wait_until(lambda: all(word in (self.info(server, "nginx") or "") for word in words), f"information with {words}")
+
+    def test_podman_is_missing(self):
+        server, agent = self.agent_with()
+        self.apply(server, {"nginx": workload(agent.agent_name)})
+        self.wait_for_info(server, "Retry 1 of 20", "podman")
+        self.assertEqual(self.states(server), {"nginx": "Pending(Starting)"})
+        # It comes late, and fails; the reason changes with it.
+        self.stand_in("echo 'Error: no space left on device' >&2; exit 125")
+        self.wait_for_info(server, "no space left on device")
+        self.ank(server, "delete", "workload", "nginx")
+        self.assertEqual(self.instances(server), [])
+        self.assertTrue(agent.lives())
+
+    def test_podman_prints_half_of_what_it_should(self):
+        server, agent = self.agent_with('[[ " $* " == *" ps "* ]] && { printf "[{\\"Id\\": \\"4"; exit 0; }; echo 4f; exit 0')
+        self.apply(server, {"nginx": workload(agent.agent_name)})
+        self.wait_for(server, nginx="Failed(Unknown)")
+        self.assertIn("Error getting state from Podman", self.info(server, "nginx"))
+        self.assertTrue(agent.lives())
+
+    def test_podman_config_that_means_nothing(self):
+        server, agent = self.agent_with("echo '[]'")
+        for config, word in [("commandOptions: []", "image"), ("just text", ""), ("image: [", "")]:
+            with self.subTest(config):
+                self.apply(server, {"nginx": workload(agent.agent_name) | {"runtimeConfig": config}})
+                self.wait_for(server, nginx="Pending(StartingFailed)")
+                self.assertIn(word, self.info(server, "nginx"))
+                self.ank(server, "delete", "workload", "nginx")
+
+    def test_unknown_runtime(self):
+        server, agent = self.agent_with("echo '[]'")
+        self.apply(server, {"nginx": workload(agent.agent_name) | {"runtime": "nonsense"}})
+        self.wait_for(server, nginx="Pending(StartingFailed)")
+        self.assertIn("nonsense", self.info(server, "nginx"))
+
+
+if __name__ == "__main__":
+    unittest.main()
