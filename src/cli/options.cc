@@ -216,7 +216,7 @@ class CommandLine {
     return app.add_flag(names, description)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   }
   static CLI::Option* many(CLI::App& app, const char* label, const std::string& description) {
-    return app.add_option(label, description)->option_text("...")->expected(-1);
+    return app.add_option(label, description)->option_text("...")->expected(-1)->take_all();
   }
 
   CLI::App& group(const char* name, const char* description) {
