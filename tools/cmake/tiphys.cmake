@@ -103,6 +103,10 @@ endfunction()
 
 function(tiphys_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;SYSTEM;TESTS;TEST_DEPENDS" ${ARGN})
+  # The linker takes a shared library by its path even for a static program, and its functions are then at address zero.
+  if(TIPHYS_STATIC AND "${ARG_SYSTEM}" MATCHES "\\.so(;|$)")
+    message(FATAL_ERROR "${name}: ${ARG_SYSTEM} is shared; name the library instead of its file")
+  endif()
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS} PRIVATE tiphys_flags ${ARG_SYSTEM})
   if(ARG_TESTS)
