@@ -181,7 +181,7 @@ Result<MeasuredProcess::Threads> MeasuredProcess::threads() const {
     for (std::string line; std::getline(file, line);) {
       std::istringstream words(line);
       std::string name;
-      if (double value = 0; words >> name >> value && name.ends_with("_ctxt_switches:"))
+      if (double value = 0; words >> name >> value && name == "voluntary_ctxt_switches:")
         threads.wake_ups += value;
     }
   }

@@ -40,7 +40,7 @@ class MeasuredProcess {
   [[nodiscard]] Result<Memory> memory() const;
   struct Threads {
     double count = 0;
-    double wake_ups = 0;  // since the start: how often a thread was given a processor
+    double wake_ups = 0;  // since the start: how often a thread had waited and went on
   };
   [[nodiscard]] Result<Threads> threads() const;
 

@@ -7,6 +7,7 @@
 
 #include "apps/programs.h"
 #include "base/strings.h"
+#include "base/version.h"
 #include "cli/ank.h"
 
 namespace {
@@ -22,13 +23,22 @@ constexpr std::array kPrograms{
     Name{"ank-agent", tiphys::apps::ank_agent_main},
 };
 
+// Scripts ask for it often, and it needs no parser.
+bool asks_for_version(std::string_view word) { return word == "--version" || word == "-V"; }
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string_view path = argc > 0 ? argv[0] : "";
   const std::string_view called = path.substr(path.find_last_of('/') + 1);
-  for (const auto& program : kPrograms)
-    if (program.name == called) return program.main(argc, argv);
+  for (const auto& program : kPrograms) {
+    if (program.name != called) continue;
+    if (argc == 2 && asks_for_version(argv[1])) {
+      std::printf("%s %s\n", program.name.data(), tiphys::kVersion.data());
+      return std::fflush(stdout) == 0 ? 0 : 1;
+    }
+    return program.main(argc, argv);
+  }
 
   std::string message = tiphys::concat("error: there is no program '", called,
                                        "' in this file; call it by one of:\n");

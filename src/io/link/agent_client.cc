@@ -11,6 +11,7 @@
 #include "io/link/intake.h"
 #include "io/link/link_limits.h"
 #include "io/link/outbox.h"
+#include "io/link/untaken.h"
 #include "io/wire/wire.h"
 
 namespace tiphys::link {
@@ -48,7 +49,7 @@ struct AgentClient::Impl : std::enable_shared_from_this<AgentClient::Impl> {
   void connect() {
     ++session;
     outbox = {};
-    untaken = 0;
+    untaken = std::make_shared<Untaken>();
     is_connected = false;
     call = channel.call(std::string(kConnectAgent));
     call->start([weak = weak_from_this(), now = session](rpc::CallEvent event) {
@@ -92,16 +93,16 @@ struct AgentClient::Impl : std::enable_shared_from_this<AgentClient::Impl> {
     }
     // Shared with the intake, which may have to try it more than once.
     const auto shared = std::make_shared<FromServer>(*std::move(message));
-    to_machine([self = shared_from_this(), now = session, shared] {
+    to_machine([self = shared_from_this(), now = session, shared, counter = untaken] {
       if (!self->events.received(std::move(*shared))) return false;
-      asio::post(self->io, [self, now] { self->taken(now); });
+      if (counter->take()) asio::post(self->io, [self, now] { self->read_on(now); });
       return true;
     });
-    if (++untaken < kMostUntakenMessages) call->want();
+    if (untaken->add()) call->want();
   }
 
-  void taken(Session of) {
-    if (of == session && untaken-- == kMostUntakenMessages && call) call->want();
+  void read_on(Session of) {
+    if (of == session && call) call->want();
   }
 
   void finished(const Status& status) {
@@ -171,7 +172,7 @@ struct AgentClient::Impl : std::enable_shared_from_this<AgentClient::Impl> {
   Session session = 0;
   std::shared_ptr<rpc::ClientCall> call;
   Outbox<rpc::ClientCall> outbox;
-  int untaken = 0;  // messages that are on their way to the machine
+  std::shared_ptr<Untaken> untaken;
   bool is_connected = false;
   std::string last_problem;
 };

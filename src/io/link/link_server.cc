@@ -13,6 +13,7 @@
 #include "io/link/intake.h"
 #include "io/link/link_limits.h"
 #include "io/link/outbox.h"
+#include "io/link/untaken.h"
 #include "io/wire/wire.h"
 #include "model/protocol_version.h"
 
@@ -112,10 +113,7 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
 
   void close() { end({}); }
 
-  // The machine has one of the messages.
-  void taken() {
-    if (untaken_-- == kMostUntakenMessages && call_) call_->want();
-  }
+  void read_on() { call_->want(); }
 
  private:
   void told(rpc::CallEvent event) {
@@ -161,14 +159,16 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
     // Shared with the intake, which may have to try it more than once.
     const auto shared = std::make_shared<ToServer>(*std::move(message));
     const auto weak = weak_from_this();
-    to_machine([&events = link_.events, io = link_.io, number = number_, shared, weak] {
+    to_machine([&events = link_.events, io = link_.io, number = number_, shared, weak,
+                untaken = untaken_] {
       if (!events.received(number, std::move(*shared))) return false;
-      asio::post(io, [weak] {
-        if (const auto self = weak.lock()) self->taken();
-      });
+      if (untaken->take())
+        asio::post(io, [weak] {
+          if (const auto self = weak.lock()) self->read_on();
+        });
       return true;
     });
-    if (++untaken_ < kMostUntakenMessages) call_->want();
+    if (untaken_->add()) call_->want();
   }
 
   // Says so to whoever does not know it yet; nothing happens in this conversation after that.
@@ -202,7 +202,7 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
   ConnectionNumber number_ = 0;  // once accepted
   std::string agent_;
   Outbox<rpc::ServerCall> outbox_;
-  int untaken_ = 0;  // messages that are on their way to the machine
+  const std::shared_ptr<Untaken> untaken_ = std::make_shared<Untaken>();
 };
 
 rpc::Handler handler(const std::shared_ptr<LinkServer::Impl>& link, Service service) {
