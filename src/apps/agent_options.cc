@@ -200,9 +200,9 @@ bool is_same_folder(const std::string& one, const std::string& other) {
   return without_last_slashes(one) == without_last_slashes(other);
 }
 
-OrStop<std::string> prepare_run_folder(const std::string& given, bool is_default,
+OrStop<std::string> prepare_run_folder(const std::string& base_folder, bool is_default,
                                        const AgentName& agent) {
-  const std::string base = without_last_slashes(given);
+  const std::string base = without_last_slashes(base_folder);
   if (!is_folder(base)) {
     if (!is_default)
       return fatal(kRunFolderContext, concat("Could not find directory \"", base, "\""));
@@ -210,7 +210,7 @@ OrStop<std::string> prepare_run_folder(const std::string& given, bool is_default
       return fatal(kRunFolderContext, concat("Could not create directory \"", base,
                                              "\": ", host::system_message(errno)));
   }
-  const std::string folder = concat(base, "/", agent.value, "_io");
+  std::string folder = concat(base, "/", agent.value, "_io");
   if (!make_folder(folder))
     return fatal(kRunFolderContext, concat("Could not create directory \"", folder,
                                            "\": ", host::system_message(errno)));

@@ -38,9 +38,9 @@ std::string default_run_folder(const host::Environment& environment);
 // Whether both name the same folder, as far as the words tell: a slash at the end does not count.
 bool is_same_folder(const std::string& one, const std::string& other);
 
-// Makes the folder of this agent, <base>/<agent>_io, and says where it is. The default base is made too, for agents of
+// Makes the folder of this agent, <base folder>/<agent>_io, and says where it is. The default base is made too, for agents of
 // all users; one that a user named has to be there.
-OrStop<std::string> prepare_run_folder(const std::string& base, bool is_default,
+OrStop<std::string> prepare_run_folder(const std::string& base_folder, bool is_default,
                                        const AgentName& agent);
 
 }  // namespace tiphys::apps

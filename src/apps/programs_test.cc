@@ -53,7 +53,8 @@ class Running {
     argv.push_back(nullptr);
     std::string temporary = concat("TMPDIR=", folder);
     std::string search = concat("PATH=", folder);
-    const std::array<char*, 3> environment{temporary.data(), search.data(), nullptr};
+    std::string home = concat("HOME=", folder);
+    const std::array<char*, 4> environment{temporary.data(), search.data(), home.data(), nullptr};
     EXPECT_EQ(
         ::posix_spawn(&process_, path.c_str(), &actions, nullptr, argv.data(), environment.data()),
         0)
@@ -234,13 +235,17 @@ TEST_F(ProgramsTest, SpeakTlsWithCertificates) {
   const auto authority = host::make_ca();
   const auto of_server = certificates("server", host::issue(authority, {.names = {"ank-server"}}));
   const auto of_agent = certificates("agent", host::issue(authority, {.names = {"agent_A"}}));
+  const auto of_ank = certificates("ank", host::issue(authority, {.names = {"ank"}}));
   Running server = run("ank-server", with({"-a", "127.0.0.1:0"}, of_server));
   const std::string url = "https://127.0.0.1:" + port_of(server);
   const Running agent = run("ank-agent", with({"-n", "agent_A", "-s", url}, of_agent));
   server.until("The agent has connected agent=agent_A");
   Running impostor = run("ank-agent", with({"-n", "agent_B", "-s", url}, of_agent));
-  impostor.until("WARN ");
-  EXPECT_EQ(server.said().find("agent_B"), std::string::npos) << server.said();
+  impostor.until("Agent name 'agent_B' does not match SAN");
+  const std::string agents = outcome("ank", with(with(of_ank, {"-s", url}), {"get", "agents"}));
+  EXPECT_TRUE(agents.starts_with("0 NAME")) << agents;
+  EXPECT_NE(agents.find("agent_A"), std::string::npos) << agents;
+  EXPECT_EQ(agents.find("agent_B"), std::string::npos) << agents;
 }
 
 TEST_F(ProgramsTest, CertificatesThatCannotBeUsedAreNamedAndNeverShown) {

@@ -34,9 +34,9 @@ void prepare_process() {
   if (descriptor > STDERR_FILENO) ::close(descriptor);
 }
 
-EndSignal::EndSignal(boost::asio::any_io_executor executor,
+EndSignal::EndSignal(const boost::asio::any_io_executor& executor,
                      std::function<void(std::string_view name)> told)
-    : signals_(std::move(executor), SIGTERM, SIGINT, SIGHUP) {
+    : signals_(executor, SIGTERM, SIGINT, SIGHUP) {
   signals_.async_wait([this, told = std::move(told)](boost::system::error_code error, int signal) {
     if (error) return;
     signals_.clear();

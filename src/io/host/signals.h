@@ -17,7 +17,8 @@ void prepare_process();
 // usual way, for those who do not want to wait for the end.
 class EndSignal {
  public:
-  EndSignal(boost::asio::any_io_executor executor, std::function<void(std::string_view name)> told);
+  EndSignal(const boost::asio::any_io_executor& executor,
+            std::function<void(std::string_view name)> told);
   EndSignal(const EndSignal&) = delete;
   EndSignal& operator=(const EndSignal&) = delete;
 
