@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/strings.h"
@@ -226,14 +227,15 @@ Result<Tree> select_state(const CompleteState& state, const std::vector<std::str
   Tree tree = state.to_tree();
   if (masks.empty()) return tree;
 
+  // Each once: a request may name very many, and who names one twice gets no more.
   std::vector<Path> paths;
-  paths.reserve(masks.size() + 2);
-  for (const auto& mask : masks) paths.push_back(parse_path(mask));
+  std::set<Path> known;
   const auto add = [&](Path path) {
-    if (std::find(paths.begin(), paths.end(), path) == paths.end())
-      paths.push_back(std::move(path));
+    if (known.insert(path).second) paths.push_back(std::move(path));
   };
-  for (std::size_t i = 0; i < masks.size(); ++i) {
+  for (const auto& mask : masks) add(parse_path(mask));
+  const std::size_t given = paths.size();
+  for (std::size_t i = 0; i < given; ++i) {
     const auto segments = paths[i].segments;  // a copy: add() may move the paths
     if (segments.empty()) continue;
     for (const char* part : {"desiredState", "effectiveState"})
