@@ -432,12 +432,16 @@ struct Processes::Impl : std::enable_shared_from_this<Impl> {
     // While it is not reaped its group still is its own: what did not heed the order to end is not left behind.
     if (process->timed_out || process->cancelled) process->kill_group(SIGKILL);
     siginfo_t info{};
-    ::waitid(P_PIDFD, static_cast<id_t>(process->pidfd.native_handle()), &info, WEXITED | WNOHANG);
+    const bool is_known = ::waitid(P_PIDFD, static_cast<id_t>(process->pidfd.native_handle()),
+                                   &info, WEXITED | WNOHANG) == 0;
     process->out.drain();
     process->err.drain();
     process->close();
     processes.erase(number);
     if (process->cancelled) return process->done(fail(Code::kCancelled, "cancelled"));
+    // Nobody may take a failure for a success.
+    if (!is_known)
+      return process->done(fail(Code::kUnknown, "it has ended, but the system does not say how"));
     ProcessEnd end;
     (info.si_code == CLD_EXITED ? end.exit_code : end.signal) = info.si_status;
     end.out = std::move(process->out.text);

@@ -246,6 +246,12 @@ TEST_F(ProcessTest, StartsWithDefaultSignalsWhateverWeIgnore) {
   ::signal(SIGPIPE, before);
 }
 
+TEST_F(ProcessTest, SaysSoWhenItCannotKnowHowItEnded) {
+  const auto before = ::signal(SIGCHLD, SIG_IGN);  // then the system forgets it at once
+  EXPECT_EQ(error_of(shell("exit 3")), "it has ended, but the system does not say how");
+  ::signal(SIGCHLD, before);
+}
+
 TEST_F(ProcessTest, DoesNotWaitForAGrandchildThatHoldsThePipes) {
   const auto end = end_of(shell("sleep 1000 & echo $!; exit 4"));
   EXPECT_EQ(end.exit_code, 4);

@@ -26,6 +26,7 @@ std::string_view name_of(int signal) {
 
 void prepare_process() {
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGCHLD, SIG_DFL);
   // The lowest free number is taken, so the loop ends with the first one above standard error.
   int descriptor = 0;
   do {

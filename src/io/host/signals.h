@@ -9,8 +9,9 @@
 
 namespace tiphys::host {
 
-// Before anything else in main(): a peer that closes a pipe ends a write with an error instead of the process, and
-// standard input, output and error are open, so that no socket ever gets their numbers.
+// Before anything else in main(): a peer that closes a pipe ends a write with an error instead of the process, how our
+// children end can be asked even if whoever started us did not want to know of its own, and standard input, output and
+// error are open, so that no socket ever gets their numbers.
 void prepare_process();
 
 // Tells the first of SIGTERM, SIGINT and SIGHUP that arrives, once, on the executor. A second one ends the process the
