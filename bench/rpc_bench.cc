@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "bench/harness.h"
-#include "bench/rpc/load.h"
 #include "bench/process.h"
+#include "bench/rpc/load.h"
 
 namespace tiphys::bench {
 namespace {
