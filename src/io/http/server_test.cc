@@ -133,6 +133,9 @@ class HttpServer : public ::testing::Test {
     told_.push_back(what);
     something_told_.notify_all();
   }
+  // A client's end of a WebSocket that the server has taken.
+  RawConnection open_web_socket();
+
   std::string next_told() {
     std::unique_lock lock(mutex_);
     if (!something_told_.wait_for(lock, 30s, [this] { return !told_.empty(); }))
@@ -850,6 +853,14 @@ const std::string kUpgrade =
     "GET /socket HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n"
     "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
 
+RawConnection HttpServer::open_web_socket() {
+  RawConnection connection(port);
+  connection.send(kUpgrade + "\r\n");
+  connection.read_until("\r\n\r\n");
+  EXPECT_EQ(next_told(), "socket began");
+  return connection;
+}
+
 // A frame as clients send it: masked, here with zeros.
 std::string frame(int opcode, const std::string& payload) {
   std::string bytes;
@@ -908,10 +919,7 @@ TEST_F(HttpServer, TalksOverAWebSocket) {
 
 TEST_F(HttpServer, ClosesAWebSocket) {
   start();
-  RawConnection connection(port);
-  connection.send(kUpgrade + "\r\n");
-  connection.read_until("\r\n\r\n");
-  EXPECT_EQ(next_told(), "socket began");
+  RawConnection connection = open_web_socket();
   loop.run([&] {
     sockets.at(0)->send_text("good");
     sockets.at(0)->close(4001, "bye");
@@ -993,10 +1001,7 @@ TEST_F(HttpServer, LetsPagesOfKnownOriginsConnect) {
 
 TEST_F(HttpServer, GivesUpAWebSocketThatIsNotRead) {
   start();
-  RawConnection connection(port);
-  connection.send(kUpgrade + "\r\n");
-  connection.read_until("\r\n\r\n");
-  EXPECT_EQ(next_told(), "socket began");
+  RawConnection connection = open_web_socket();
   loop.run([&] {
     for (int i = 0; i < 2000; ++i) sockets.at(0)->send_binary(std::string(50'000, 'x'));
   });
@@ -1007,10 +1012,7 @@ TEST_F(HttpServer, GivesUpAWebSocketThatIsNotRead) {
 TEST_F(HttpServer, PingsAWebSocketAndGivesItUpWhenNobodyAnswers) {
   socket_options.idle_time = 100ms;
   start();
-  RawConnection connection(port);
-  connection.send(kUpgrade + "\r\n");
-  connection.read_until("\r\n\r\n");
-  EXPECT_EQ(next_told(), "socket began");
+  RawConnection connection = open_web_socket();
   EXPECT_EQ(connection.read_bytes(2), plain_frame(kPing, ""));
   connection.read_all();
   EXPECT_EQ(next_told(), "socket ended client gone 1006");
@@ -1018,10 +1020,7 @@ TEST_F(HttpServer, PingsAWebSocketAndGivesItUpWhenNobodyAnswers) {
 
 TEST_F(HttpServer, ClosesWebSocketsWhenItDrains) {
   start();
-  RawConnection connection(port);
-  connection.send(kUpgrade + "\r\n");
-  connection.read_until("\r\n\r\n");
-  EXPECT_EQ(next_told(), "socket began");
+  RawConnection connection = open_web_socket();
   loop.run([&] { server->close(1h, [this] { tell("closed"); }); });
   EXPECT_EQ(connection.read_bytes(4).substr(2), "\x03\xe9") << "1001: going away";
   connection.send(frame(kClose, std::string("\x03\xe9", 2)));
