@@ -1,5 +1,6 @@
 #include "io/runtimes/podman/exit_watcher.h"
 
+#include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,15 +15,22 @@ namespace tiphys::podman {
 namespace asio = boost::asio;
 
 namespace {
+
 using ErrorCode = boost::system::error_code;
+
+bool is_readable(int descriptor) {
+  pollfd now{descriptor, POLLIN, 0};
+  return ::poll(&now, 1, 0) > 0;
 }
+
+}  // namespace
 
 struct ExitWatcher::Impl : std::enable_shared_from_this<Impl> {
   struct Watch {
     Watch(const asio::any_io_executor& executor, int pidfd, pid_t watched, Conmon of)
         : end(executor, pidfd), pause(executor), process(watched), conmon(std::move(of)) {}
 
-    // What was there before the process ended is of an earlier run and says nothing.
+    // A file that was there while the process still ran is of an earlier run and says nothing.
     [[nodiscard]] std::optional<ContainerExit> exit() const {
       const auto code = had_exit_code ? std::nullopt : read_exit_code(conmon);
       if (!code) return std::nullopt;
@@ -34,8 +42,11 @@ struct ExitWatcher::Impl : std::enable_shared_from_this<Impl> {
     asio::steady_timer::time_point patience_ends{};
     const pid_t process;
     const Conmon conmon;
-    const bool had_exit_code = read_exit_code(conmon).has_value();
-    const bool had_out_of_memory = ran_out_of_memory(conmon);
+    const bool has_exit_code = read_exit_code(conmon).has_value();
+    const bool has_out_of_memory = ran_out_of_memory(conmon);
+    const bool runs = !is_readable(end.native_handle());  // after the look at the files
+    const bool had_exit_code = has_exit_code && runs;
+    const bool had_out_of_memory = has_out_of_memory && runs;
   };
   using WatchPtr = std::shared_ptr<Watch>;
 

@@ -1,5 +1,6 @@
 #include "io/runtimes/podman/podman_engine.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <optional>
@@ -31,8 +32,10 @@ constexpr Duration kCacheLifeWhileWatched = std::chrono::seconds(59);
 constexpr Duration kCacheLifeOtherwise = std::chrono::seconds(1);
 // After the end of a process podman may take the container away or start it again.
 constexpr Duration kLookAfterExit = std::chrono::milliseconds(500);
-// A listing that shows a process which is gone already is asked for again so soon, and so often.
-constexpr Duration kLookAfterContradiction = std::chrono::milliseconds(50);
+// What is about to change (a process that is gone already, a container whose clean-up is under way) is looked at again so
+// soon, and then after pauses that double.
+constexpr Duration kFirstLookAgain = std::chrono::milliseconds(50);
+constexpr Duration kLongestLookAgain = std::chrono::seconds(1);
 constexpr int kMaxContradictions = 5;
 
 ContainerStatus running() { return {ContainerPhase::kRunning, "running", 0, false}; }
@@ -292,6 +295,7 @@ class PodmanEngine::Worker : public std::enable_shared_from_this<Worker> {
   // Compares what podman says with what we knew, and watches what runs.
   void take(Cache& fresh) {
     lost_reason_.clear();
+    look_again_ = false;
     for (auto& [id, listed] : fresh.containers) {
       auto& container = listed.container;
       if (!is_ours(container.labels)) continue;
@@ -317,6 +321,12 @@ class PodmanEngine::Worker : public std::enable_shared_from_this<Worker> {
       tell(find(id)->container.labels, id, gone());
       drop(id);
     }
+    if (look_again_) {
+      look_after(next_pause_);
+      next_pause_ = std::min(2 * next_pause_, kLongestLookAgain);
+    } else {
+      next_pause_ = kFirstLookAgain;
+    }
     if (!lost_reason_.empty() && !std::exchange(has_warned_, true)) warn();
     if (lost_reason_.empty()) has_warned_ = false;
   }
@@ -325,6 +335,7 @@ class PodmanEngine::Worker : public std::enable_shared_from_this<Worker> {
     const auto& id = listed.container.id;
     if (listed.pid == 0) {
       contradictions_.erase(id);
+      if (listed.container.status.phase == ContainerPhase::kStopping) look_again_ = true;
       if (listed.container.status.phase == ContainerPhase::kRunning)
         lost_reason_ = concat("podman names no process of the running container ", id.value);
       return;
@@ -334,7 +345,8 @@ class PodmanEngine::Worker : public std::enable_shared_from_this<Worker> {
         contradictions_.erase(id);
         return;
       case Watching::kGone:
-        if (++contradictions_[id] <= kMaxContradictions) return look_after(kLookAfterContradiction);
+        look_again_ = true;
+        if (++contradictions_[id] <= kMaxContradictions) return;
         lost_reason_ = concat("process ", std::to_string(listed.pid), ", which podman names for ",
                               id.value, ", is not there or not below a conmon");
         return;
@@ -406,6 +418,8 @@ class PodmanEngine::Worker : public std::enable_shared_from_this<Worker> {
   std::string lost_reason_;       // why changes cannot be told; empty when they are
   bool has_warned_ = false;       // once, not every second
   std::map<ContainerId, int> contradictions_;
+  bool look_again_ = false;  // what was listed will not stay so
+  Duration next_pause_ = kFirstLookAgain;
   std::set<ContainerId> removing_;
 
   asio::steady_timer look_timer_;
