@@ -73,6 +73,7 @@ void EngineRuntime::create(WorkloadSpecPtr spec, std::optional<ContainerId> reus
                  }));
 }
 
+// [impl->swdd~podman-create-workload-deletes-failed-container~1]
 void EngineRuntime::remove_all_of(const InstanceName& instance, std::function<void(Status)> done) {
   engine_.list(settings_.owner, once([this, instance, done = std::move(done)](auto containers) {
                  if (!containers) return done(fail(containers.error()));
@@ -159,6 +160,7 @@ void EngineRuntime::ask(std::uint64_t listing, bool second_try) {
   });
 }
 
+// [impl->swdd~podman-state-getter-returns-lost-state~1]
 void EngineRuntime::listed(const Result<std::vector<Container>>& containers) {
   std::map<ContainerId, ExecutionState> states;
   if (containers)

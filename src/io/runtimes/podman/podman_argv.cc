@@ -27,7 +27,6 @@ void append_labels(Arguments& arguments, shell::Labels labels) {
 
 // [impl->swdd~podman-create-workload-sets-optionally-container-name~1]
 // [impl->swdd~podman-create-workload-creates-labels~1]
-// [impl->swdd~podman-create-workload-mounts-fifo-files~1]
 Arguments make_arguments(const std::vector<std::string>& command, const shell::Owner& owner,
                          const shell::ContainerSpec& spec) {
   Arguments arguments = spec.general_options;

@@ -24,7 +24,6 @@ shell::ContainerSpec spec_of_all_fields() {
 
 // [utest->swdd~podman-create-workload-sets-optionally-container-name~1]
 // [utest->swdd~podman-create-workload-creates-labels~1]
-// [utest->swdd~podman-create-workload-mounts-fifo-files~1]
 TEST(PodmanArguments, RunHasTheOrderThatLetsTheRightOneWin) {
   EXPECT_EQ(
       run_arguments(kAnkaios, spec_of_all_fields()),

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/instant.h"
+#include "io/runtimes/podman/podman_output.h"
 #include "shell/engine.h"
 #include "shell/log.h"
 #include "shell/strand.h"
@@ -29,8 +30,6 @@ namespace tiphys::podman {
 
 // [impl->swdd~podman-name-returns-podman~1]
 inline constexpr const char* kPodmanRuntime = "podman";
-// The additional information of a workload whose state podman did not tell.
-inline constexpr const char* kListingFailed = "Error getting state from Podman.";
 
 // A create may pull an image; a stop waits for as long as the container may take to end.
 inline constexpr Duration kCreateDeadline = std::chrono::minutes(5);

@@ -59,7 +59,7 @@ shell::ContainerStatus status_of_entry(const Tree& entry) {
   const auto exit_code = number_of(entry, "ExitCode", kMaxExitCode);
   const auto status = status_of(word, exit_code.value_or(0));
   if (status.phase == ContainerPhase::kExited && !exit_code)
-    return {ContainerPhase::kUnknown, word, 0, false};
+    return {ContainerPhase::kUnknown, kListingFailed, 0, false};
   return status;
 }
 

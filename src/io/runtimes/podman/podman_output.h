@@ -14,6 +14,9 @@
 
 namespace tiphys::podman {
 
+// The additional information of a workload whose state podman did not tell.
+inline constexpr const char* kListingFailed = "Error getting state from Podman.";
+
 struct ListedContainer {
   shell::Container container;
   pid_t pid = 0;  // of its first process; 0 when it does not run

@@ -93,7 +93,7 @@ TEST(ParsePs, AnImpossibleExitCodeMakesAnUnknownState) {
         parse_ps(concat(R"([{"Id": "a", "State": "exited", "ExitCode": )", code, R"(}])"));
     ASSERT_TRUE(listed);
     EXPECT_EQ(execution_state_of(listed->front().container.status),
-              ExecutionState(Phase::kFailedUnknown, "exited"));
+              ExecutionState(Phase::kFailedUnknown, kListingFailed));
   }
   // While it runs nobody asks for one.
   const auto listed = parse_ps(R"([{"Id": "a", "State": "running", "ExitCode": -1}])");
