@@ -14,7 +14,8 @@ namespace {
 // Written by hand, because a document of the JSON library would be a second copy of the tree.
 class Writer {
  public:
-  explicit Writer(JsonLayout layout) : pretty_(layout == JsonLayout::kPretty) {}
+  Writer(JsonLayout layout, KeyOrder first)
+      : pretty_(layout == JsonLayout::kPretty), first_(first) {}
 
   // [impl->swdd~api-object-serialization~1]
   [[nodiscard]] std::string write(const Tree& tree) && {
@@ -51,7 +52,7 @@ class Writer {
   void write_map(const Tree::Map& map, std::size_t depth) {
     text_ += '{';
     bool first = true;
-    map.for_each([&](const std::string& key, const Tree& value) {
+    for_each_ordered(map, first_, [&](const std::string& key, const Tree& value) {
       begin_item(std::exchange(first, false), depth + 1);
       write_string(key);
       text_ += pretty_ ? ": " : ":";
@@ -96,6 +97,7 @@ class Writer {
   }
 
   bool pretty_;
+  KeyOrder first_;
   std::string text_;
 };
 
@@ -235,7 +237,9 @@ class Handler {
 
 }  // namespace
 
-std::string write_json(const Tree& tree, JsonLayout layout) { return Writer(layout).write(tree); }
+std::string write_json(const Tree& tree, JsonLayout layout, KeyOrder first) {
+  return Writer(layout, first).write(tree);
+}
 
 Parsed<Tree> parse_json(std::string_view text, const JsonLimits& limits) {
   if (text.size() > limits.max_bytes)

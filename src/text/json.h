@@ -1,8 +1,9 @@
 #pragma once
 
 // JSON from and to trees. What is written is always the same for the same tree: keys in ascending
-// order. What is read must be one value in valid UTF-8, without a key twice in an object, and
-// unless asked for otherwise with no numbers but unsigned integers, because a tree holds no others.
+// order unless some come first. What is read must be one value in valid UTF-8, without a key twice
+// in an object, and unless asked for otherwise with no numbers but unsigned integers, because a tree
+// holds no others.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <string_view>
 
 #include "model/tree.h"
+#include "text/key_order.h"
 #include "text/parsed.h"
 
 namespace tiphys {
@@ -20,7 +22,8 @@ enum class JsonLayout : std::uint8_t {
 };
 
 // Without a line break at the end.
-std::string write_json(const Tree& tree, JsonLayout layout = JsonLayout::kCompact);
+std::string write_json(const Tree& tree, JsonLayout layout = JsonLayout::kCompact,
+                       KeyOrder first = {});
 
 struct JsonLimits {
   std::size_t max_bytes = std::size_t{64} << 20U;

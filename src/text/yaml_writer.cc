@@ -88,6 +88,8 @@ Style style_of(std::string_view text) {
 // [impl->swdd~api-object-serialization~1]
 class Writer {
  public:
+  explicit Writer(KeyOrder first) : first_(first) {}
+
   [[nodiscard]] std::string write(const Tree& tree) && {
     write_inline(tree, 0);
     return std::move(text_);
@@ -107,7 +109,7 @@ class Writer {
 
   void write_map(const Tree::Map& map, std::size_t indent) {
     bool first = true;
-    map.for_each([&](const std::string& key, const Tree& value) {
+    for_each_ordered(map, first_, [&](const std::string& key, const Tree& value) {
       if (!std::exchange(first, false)) text_.append(indent, ' ');
       if (is_simple_key(key)) {
         write_string(key, indent + kIndent);
@@ -262,11 +264,12 @@ class Writer {
     if (text_.back() != '\n') text_ += '\n';
   }
 
+  KeyOrder first_;
   std::string text_;
 };
 
 }  // namespace
 
-std::string write_yaml(const Tree& tree) { return Writer().write(tree); }
+std::string write_yaml(const Tree& tree, KeyOrder first) { return Writer(first).write(tree); }
 
 }  // namespace tiphys

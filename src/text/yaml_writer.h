@@ -1,15 +1,16 @@
 #pragma once
 
-// Writes a tree as YAML, always the same way: keys in ascending order, two blanks of indentation,
+// Writes a tree as YAML, always the same way: keys in ascending order unless some come first, two blanks of indentation,
 // lists flush with the key that holds them, strings plain where nobody can mistake them, quoted
 // where somebody could, and as a block where they have several lines.
 
 #include <string>
 
 #include "model/tree.h"
+#include "text/key_order.h"
 
 namespace tiphys {
 
-std::string write_yaml(const Tree& tree);
+std::string write_yaml(const Tree& tree, KeyOrder first = {});
 
 }  // namespace tiphys

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <array>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -44,6 +45,15 @@ TEST(YamlWriter, QuotesAsRecorded) {
     ASSERT_TRUE(selected);
     EXPECT_EQ(write_yaml(*selected) + "\n", string_at(row, "stdout"));
   }
+}
+
+TEST(YamlWriter, PutsNamedKeysFirst) {
+  constexpr std::array<std::string_view, 2> kFirst{"z", "m"};
+  const auto tree = parse_json(R"({"a": {"m": "1", "b": "2"}, "m": "x", "z": "y"})");
+  ASSERT_TRUE(tree);
+  EXPECT_EQ(write_yaml(*tree, kFirst), "z: y\nm: x\na:\n  m: '1'\n  b: '2'\n");
+  EXPECT_EQ(write_json(*tree, JsonLayout::kCompact, kFirst),
+            R"({"z":"y","m":"x","a":{"m":"1","b":"2"}})");
 }
 
 TEST(YamlWriter, LaysOutListsAndMaps) {
