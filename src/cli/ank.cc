@@ -210,6 +210,8 @@ class Preparation {
   Prepared<Task> apply(const Apply& command, const Settings& settings) {
     const auto texts = manifests(command);
     if (!texts) return tl::unexpected(texts.error());
+    if (settings.verbose)
+      for (const auto& manifest : *texts) console_.debug(concat("Checking ", manifest.name));
     ApplyPlan plan = plan_apply(*texts, {command.agent, command.deletes});
     if (!settings.quiet)
       for (const auto& warning : plan.warnings) console_.print(warning + "\n");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
 #include <functional>
 #include <initializer_list>
 #include <limits>
@@ -41,10 +42,15 @@ bool awaits_value(std::string_view word) {
   return std::find(kLongWithValue.begin(), kLongWithValue.end(), word) != kLongWithValue.end();
 }
 
-// CLI11 would take an option for the value of the one before, and the '=' of -o=json for a part of
-// the value.
+// CLI11 would take an option for the value of the one before, the '=' of -o=json for a part of the
+// value, and the word after --agent= for its value.
 void prepare(std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    if (words[i].ends_with('=') && awaits_value(words[i].substr(0, words[i].size() - 1))) {
+      words[i].pop_back();
+      words.emplace(words.begin() + static_cast<std::ptrdiff_t>(++i));
+      continue;
+    }
     std::string& word = words[i];
     if (awaits_value(word) && i + 1 < words.size() && is_option(words[i + 1]))
       throw UsageError{concat("a value is required for '", word, "' but '", words[i + 1],
@@ -173,9 +179,7 @@ class CommandLine {
     add_run();
     add_apply();
     add_logs();
-    for (CLI::App* app :
-         app_.get_subcommands([](CLI::App* any) { return any->get_require_subcommand_max() > 0; }))
-      add_help(*app);
+    for (CLI::App* app : groups_) add_help(*app);
     add_help(app_);
   }
 
@@ -223,6 +227,7 @@ class CommandLine {
     CLI::App& app = *app_.add_subcommand(name, description);
     app.require_subcommand(0, 1);
     usages_[&app] = concat("ank ", name, " <COMMAND>");
+    groups_.push_back(&app);
     return app;
   }
   CLI::App& leaf(CLI::App& parent, const char* name, const char* description, const char* usage) {
@@ -482,6 +487,7 @@ class CommandLine {
   CLI::Option* ca_pem_ = nullptr;
   CLI::Option* crt_pem_ = nullptr;
   CLI::Option* key_pem_ = nullptr;
+  std::vector<CLI::App*> groups_;  // have commands below them
   std::map<const CLI::App*, std::string> usages_;
   std::map<const CLI::App*, Reader> readers_;
   std::map<const CLI::App*, const CLI::Option*> needs_words_;  // print help without any

@@ -28,6 +28,17 @@ namespace asio = boost::asio;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kSpinnerPeriod = std::chrono::milliseconds(100);
+// As stock writes them; names that users give come after these, ascending.
+constexpr std::array<std::string_view, 26> kStateKeys{
+    "desiredState",   "workloadStates", "agents",
+    "effectiveState", "apiVersion",     "workloads",
+    "status",         "type",           "operation",
+    "filterMasks",    "workloadNames",  "mountPoint",
+    "data",           "binaryData",     "agent",
+    "restartPolicy",  "dependencies",   "tags",
+    "runtime",        "runtimeConfig",  "controlInterfaceAccess",
+    "configs",        "files",          "allowRules",
+    "denyRules",      "additionalInfo"};
 constexpr const char* kStreamEnded = "Channel preliminary closed.";
 constexpr const char* kInterrupted = "Connection to server interrupted";
 
@@ -67,6 +78,12 @@ std::string on_one_line(const std::string& text) {
   return line;
 }
 
+// A path after the address is allowed, and means nothing.
+std::string without_path(const std::string& url) {
+  const std::size_t host = url.find("://") + 3;
+  return url.substr(0, url.find('/', host));
+}
+
 // The errors of a talk: kUnavailable and kFailedPrecondition are whole sentences of their own, the
 // others are for the command to wrap.
 bool is_of_connection(const Error& error) {
@@ -80,7 +97,8 @@ class Talk {
        const std::optional<host::TlsMaterial>& tls, Console& console)
       : settings_(settings),
         console_(console),
-        connection_(std::move(executor), resolver, {.url = settings.server_url, .tls = tls}) {}
+        connection_(std::move(executor), resolver,
+                    {.url = without_path(settings.server_url), .tls = tls}) {}
 
   asio::awaitable<Status> open() {
     auto opening = connection_.open(deadline());
@@ -223,8 +241,8 @@ class Performer {
     const auto state = co_await std::move(asking);
     if (!state) co_return fail(state.error());
     console_.print(concat(task.format == OutputFormat::kJson
-                              ? write_json(*state, JsonLayout::kPretty)
-                              : write_yaml(*state),
+                              ? write_json(*state, JsonLayout::kPretty, kStateKeys)
+                              : write_yaml(*state, kStateKeys),
                           "\n"));
     co_return Status();
   }

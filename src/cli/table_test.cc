@@ -1,0 +1,80 @@
+#include "cli/table.h"
+
+#include <gtest/gtest.h>
+
+namespace tiphys::cli {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+const Table kTable{{"NAME", "INFO"}, {{"a", "one two three"}, {"long_name", ""}}};
+
+TEST(Table, PadsEveryColumnToItsWidestCell) {
+  EXPECT_EQ(lines_of(kTable, LastColumn::kCut, 80),
+            (Lines{"NAME        INFO         ",  //
+                   "a           one two three",  //
+                   "long_name                "}));
+}
+
+TEST(Table, IsItsHeaderWithoutRows) {
+  EXPECT_EQ(lines_of({{"NAME", "INFO"}, {}}, LastColumn::kWrap, 80), (Lines{"NAME   INFO"}));
+}
+
+TEST(Table, WrapsTheLastColumnWhereItsHeaderFits) {
+  EXPECT_EQ(lines_of(kTable, LastColumn::kWrap, 20), (Lines{"NAME        INFO    ",  //
+                                                            "a           one two ",  //
+                                                            "            three   ",  //
+                                                            "long_name           "}));
+}
+
+TEST(Table, TruncatesTheLastColumnWhereItsHeaderFits) {
+  EXPECT_EQ(lines_of(kTable, LastColumn::kTruncate, 20), (Lines{"NAME        INFO    ",  //
+                                                                "a           one t...",  //
+                                                                "long_name           "}));
+}
+
+TEST(Table, CutsEveryLineWhereNotEvenTheHeaderFits) {
+  for (const auto last : {LastColumn::kCut, LastColumn::kWrap, LastColumn::kTruncate})
+    EXPECT_EQ(lines_of(kTable, last, 15),
+              (Lines{"NAME        INF", "a           one", "long_name      "}));
+  EXPECT_EQ(lines_of(kTable, LastColumn::kCut, 20),
+            (Lines{"NAME        INFO    ", "a           one two ", "long_name           "}));
+}
+
+TEST(Table, CountsColumnsOfATerminal) {
+  EXPECT_EQ(display_width("abc"), 3U);
+  EXPECT_EQ(display_width("\xc3\xa4"), 1U);                  // a with diaeresis
+  EXPECT_EQ(display_width("a\xcc\x88"), 1U);                 // the same in two characters
+  EXPECT_EQ(display_width("\xe6\x97\xa5\xe6\x9c\xac"), 4U);  // two wide characters
+  EXPECT_EQ(display_width("\xff\xfe"), 2U);                  // no UTF-8
+  const Table wide{{"N", "I"}, {{"\xe6\x97\xa5", "x"}, {"ab", "y"}}};
+  EXPECT_EQ(lines_of(wide, LastColumn::kCut, 80), (Lines{"N    I", "\xe6\x97\xa5   x", "ab   y"}));
+}
+
+TEST(Table, NeverCutsAWideCharacterInTwo) {
+  const Table wide{{"I"}, {{"\xe6\x97\xa5\xe6\x9c\xac"}}};
+  EXPECT_EQ(lines_of(wide, LastColumn::kWrap, 3), (Lines{"I  ", "\xe6\x97\xa5 ", "\xe6\x9c\xac "}));
+  EXPECT_EQ(lines_of(wide, LastColumn::kWrap, 1), (Lines{"I", "\xe6\x97\xa5", "\xe6\x9c\xac"}));
+}
+
+TEST(Reprinter, PrintsTablesBelowEachOtherInAPipe) {
+  Reprinter reprinter(false);
+  EXPECT_EQ(reprinter.print({"a", "b"}), "a\nb\n\n");
+  EXPECT_EQ(reprinter.print({"c"}), "c\n\n");
+}
+
+TEST(Reprinter, OverwritesTheLastTableOnATerminal) {
+  Reprinter reprinter(true);
+  EXPECT_EQ(reprinter.print({"a", "b", "c"}), "\x1b[1Ga\x1b[K\nb\x1b[K\nc\x1b[K\n");
+  EXPECT_EQ(reprinter.print({"d", "e", "f"}), "\x1b[1G\x1b[3Ad\x1b[K\ne\x1b[K\nf\x1b[K\n");
+}
+
+TEST(Reprinter, ClearsWhatAShrinkingTableLeaves) {
+  Reprinter reprinter(true);
+  reprinter.print({"a", "b", "c"});
+  EXPECT_EQ(reprinter.print({"d"}), "\x1b[1G\x1b[3Ad\x1b[K\n\x1b[K\n\x1b[K\n\x1b[2A");
+  EXPECT_EQ(reprinter.print({"e"}), "\x1b[1G\x1b[1Ae\x1b[K\n");
+}
+
+}  // namespace
+}  // namespace tiphys::cli
