@@ -12,6 +12,7 @@
 #include "cli/ank.h"
 #include "cli/test_console.h"
 #include "cli/test_server.h"
+#include "io/host/test_certificates.h"
 
 namespace tiphys::cli {
 namespace {
@@ -188,6 +189,83 @@ TEST(Session, WritesDurationsAsStockDoes) {
   EXPECT_EQ(duration_text(milliseconds(61000)), "61s");
   EXPECT_EQ(duration_text(milliseconds(500)), "500ms");
   EXPECT_EQ(duration_text(milliseconds(0)), "0ns");
+}
+
+// -- With TLS
+
+// Files of a test, in a folder of their own.
+class PemFiles {
+ public:
+  explicit PemFiles(const host::TlsMaterial& material) {
+    fs::create_directories(folder_);
+    write("ca.pem", material.ca);
+    write("crt.pem", material.certificate);
+    write("key.pem", material.key);
+  }
+  ~PemFiles() { fs::remove_all(folder_); }
+  PemFiles(const PemFiles&) = delete;
+  PemFiles& operator=(const PemFiles&) = delete;
+
+  [[nodiscard]] Words options() const {
+    return {"--ca_pem", path("ca.pem"), "--crt_pem", path("crt.pem"), "--key_pem", path("key.pem")};
+  }
+  [[nodiscard]] std::string path(const char* name) const { return folder_ / name; }
+
+ private:
+  void write(const char* name, const std::string& text) const {
+    std::ofstream(path(name)) << text;
+    fs::permissions(path(name), fs::perms::owner_read | fs::perms::owner_write);
+  }
+
+  const fs::path folder_ =
+      fs::temp_directory_path() / concat("tiphys-cli-pem-", std::to_string(::getpid()));
+};
+
+Outcome ank_with_tls(const std::string& url, Words options) {
+  RecordingConsole console;
+  options.insert(options.end(), {"-s", url, "get", "agents"});
+  const int exit = run_ank(options, {{"HOME", "/nowhere"}}, console);
+  return {exit, console.out, console.err};
+}
+
+TEST(Session, TalksOverTlsWithBothSidesProved) {
+  const host::Authority authority = host::make_ca();
+  Script script = adding_w(Phase::kRunningOk);
+  script.tls = host::issue(authority, {.names = {"ank-server"}});
+  const ScriptedServer server(script);
+  const PemFiles files(host::issue(authority, {.names = {"ank-cli"}}));
+  const Outcome outcome = ank_with_tls(server.url(), files.options());
+  EXPECT_EQ(outcome.exit, 0) << outcome.err;
+  EXPECT_EQ(outcome.out,
+            "NAME   WORKLOADS   CPU USAGE   FREE MEMORY\n"
+            "a      1                                  \n");
+}
+
+TEST(Session, TrustsNoServerOfAnotherAuthority) {
+  Script script = adding_w(Phase::kRunningOk);
+  script.tls = host::issue(host::make_ca(), {.names = {"ank-server"}});
+  const ScriptedServer server(script);
+  const PemFiles files(host::issue(host::make_ca(), {.names = {"ank-cli"}}));
+  const Outcome outcome = ank_with_tls(server.url(), files.options());
+  EXPECT_EQ(outcome.exit, 1);
+  EXPECT_TRUE(outcome.err.starts_with(
+      concat("error: Could not connect to Ankaios server on '", server.url(), "'. Reason: ")))
+      << outcome.err;
+  EXPECT_TRUE(server.heard().empty());
+}
+
+TEST(Session, ShowsWhichCertificateFileCannotBeUsed) {
+  const PemFiles files(host::issue(host::make_ca(), {.names = {"ank-cli"}}));
+  fs::permissions(files.path("key.pem"), fs::perms::others_read, fs::perm_options::add);
+  const Outcome loose = ank_with_tls("https://127.0.0.1:9", files.options());
+  EXPECT_EQ(loose.exit, 1);
+  EXPECT_EQ(loose.err,
+            concat("error: Certificate error: 'Private key file \"", files.path("key.pem"),
+                   "\" has insecure permissions 604. Private keys must have permissions "
+                   "0600 or 0400. Use 'chmod 0600 <file>' to fix this.'\n"));
+  const Outcome none = ank_with_tls("https://127.0.0.1:9", {});
+  EXPECT_EQ(none.exit, 1);
+  EXPECT_TRUE(none.err.starts_with("error: Missing certificate files: Either provide mTLS config"));
 }
 
 // -- With the server's machine

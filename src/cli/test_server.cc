@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/match.h"
 #include "base/strings.h"
+#include "io/host/tls_context.h"
 #include "io/link/link_limits.h"
 #include "io/link/link_server.h"
 #include "io/rpc/http2/listener.h"
@@ -46,10 +47,12 @@ struct Serving {
   std::string url;
   std::thread thread;
 
-  void start(rpc::ListenOptions options) {
-    auto listener = rpc::http2::listen(io.get_executor(), log, {.address = "127.0.0.1:0"});
+  void start(rpc::ListenOptions options, const std::optional<host::TlsMaterial>& tls = {}) {
+    rpc::http2::ListenerOptions listening{.address = "127.0.0.1:0"};
+    if (tls) listening.tls = host::TlsContext::server(*tls, {"h2"}).value();
+    auto listener = rpc::http2::listen(io.get_executor(), log, std::move(listening));
     TIPHYS_CHECK(listener.has_value(), "a port is free");
-    url = concat("http://", (*listener)->address());
+    url = concat(tls ? "https://" : "http://", (*listener)->address());
     server->listen(*std::move(listener), std::move(options));
     thread = std::thread([this] {
       const auto stays = asio::make_work_guard(io);
@@ -124,7 +127,7 @@ struct ScriptedServer::Impl {
                          {.take = [this](std::shared_ptr<rpc::ServerCall> call) {
                            std::make_shared<Conversation>(*this, std::move(call))->start();
                          }});
-    serving.start(std::move(options));
+    serving.start(std::move(options), script.tls);
   }
   ~Impl() { serving.stop(); }
 

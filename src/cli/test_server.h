@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "io/host/tls_files.h"
 #include "io/rpc/status.h"
 #include "model/messages.h"
 
@@ -26,6 +27,8 @@ class Visitor {
 struct Script {
   // Instead of taking the call.
   std::optional<rpc::Outcome> refusal;
+  // Without it the server speaks plain text.
+  std::optional<host::TlsMaterial> tls;
   // Takes no call and refuses none.
   bool is_silent = false;
   // Once the call is taken.

@@ -1,0 +1,191 @@
+// `ank` as a process: real descriptors, a real terminal, real signals.
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/ank.h"
+#include "cli/test_server.h"
+#include "model/state.h"
+
+namespace tiphys::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// Becomes `ank` with these words; for a child.
+[[noreturn]] void become_ank(Words words) {
+  ::setenv("HOME", "/nowhere", 1);
+  ::setenv("TERM", "xterm", 1);
+  words.insert(words.begin(), "ank");
+  std::vector<char*> argv;
+  for (auto& word : words) argv.push_back(word.data());
+  ::_exit(run_ank(static_cast<int>(argv.size()), argv.data()));
+}
+
+int wait_status(pid_t child) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+// `prepare` arranges the descriptors of the child.
+int status_of(const Words& words, const std::function<void()>& prepare) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    prepare();
+    become_ank(words);
+  }
+  return wait_status(child);
+}
+
+void write_to_nobody() {
+  std::array<int, 2> ends{};
+  if (::pipe(ends.data()) != 0) std::abort();
+  ::close(ends[0]);
+  ::dup2(ends[1], STDOUT_FILENO);
+  ::close(ends[1]);
+}
+
+// A child on a terminal of its own, and what it shows.
+class OnTerminal {
+ public:
+  OnTerminal(const Words& words, unsigned short columns, bool colours = true) {
+    winsize size{24, columns, 0, 0};
+    child_ = ::forkpty(&terminal_, nullptr, nullptr, &size);
+    if (child_ != 0) return;
+    if (colours)
+      ::unsetenv("NO_COLOR");
+    else
+      ::setenv("NO_COLOR", "1", 1);
+    become_ank(words);
+  }
+  ~OnTerminal() { ::close(terminal_); }
+  OnTerminal(const OnTerminal&) = delete;
+  OnTerminal& operator=(const OnTerminal&) = delete;
+
+  // Reads until the text is there; false at the end, or when nothing more comes for a long time.
+  bool read_until(std::string_view text) {
+    while (shown.find(text) == std::string::npos)
+      if (!read_some()) return false;
+    return true;
+  }
+  void read_to_the_end() {
+    while (read_some()) {
+    }
+  }
+  void signal(int number) const { ::kill(child_, number); }
+  [[nodiscard]] int status() const { return wait_status(child_); }
+
+  std::string shown;
+
+ private:
+  bool read_some() {
+    pollfd waiting{terminal_, POLLIN, 0};
+    if (::poll(&waiting, 1, 30'000) <= 0) return false;
+    std::array<char, 4096> buffer;
+    const ssize_t count = ::read(terminal_, buffer.data(), buffer.size());
+    if (count <= 0) return false;  // a terminal whose user has gone reads as an error
+    shown.append(buffer.data(), static_cast<std::size_t>(count));
+    return true;
+  }
+
+  int terminal_ = -1;
+  pid_t child_ = -1;
+};
+
+// w is for ever about to start.
+Script starting_w() {
+  Script script;
+  script.on_request = [](Visitor& visitor, const Request& request) {
+    WorkloadStates states;
+    states.update({{WorkloadName{"w"}, WorkloadId{"1"}, AgentName{"a"}},
+                   ExecutionState(Phase::kPendingStarting)});
+    const auto state = Tree::Map()
+                           .set("agents", Tree::Map().set("a", Tree::Map()))
+                           .set("workloadStates", states.tree());
+    if (std::holds_alternative<CompleteStateRequest>(request.content))
+      visitor.send(Response{request.id, CompleteStateResponse{state, {}}});
+    else
+      visitor.send(Response{request.id, UpdateStateSuccess{{"w.1.a"}, {}}});
+  };
+  return script;
+}
+
+TEST(Process, EndsBySigpipeWhenNobodyReadsItsResult) {
+  const ScriptedServer server(starting_w());
+  const int status = status_of({"-k", "-s", server.url(), "get", "state"}, write_to_nobody);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE) << status;
+}
+
+TEST(Process, DoesNotMindWhenNobodyReadsWhatItDoesNotNeedToSay) {
+  const ScriptedServer server(starting_w());
+  for (const Words& words : {Words{"--version"}, Words{"--help"},
+                             Words{"-k", "-s", server.url(), "delete", "config", "c"}}) {
+    const int status = status_of(words, write_to_nobody);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << words[0] << " " << status;
+  }
+}
+
+TEST(Process, KeepsItsOutputFromASocketWhenStdoutIsClosed) {
+  const ScriptedServer server(starting_w());
+  const int status = status_of({"-k", "-s", server.url(), "get", "agents"}, [] {
+    ::close(STDIN_FILENO);
+    ::close(STDOUT_FILENO);
+  });
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_EQ(server.heard().size(), 1U);
+}
+
+TEST(Process, EndsByASignalWhileItWaitsAndLeavesAWholeTable) {
+  const ScriptedServer server(starting_w());
+  for (const int number : {SIGINT, SIGTERM}) {
+    OnTerminal ank({"-k", "-s", server.url(), "run", "workload", "w", "--runtime", "r", "--config",
+                    "c", "--agent", "a"},
+                   100);
+    ASSERT_TRUE(ank.read_until("/ Pending(Starting)")) << ank.shown;
+    ank.signal(number);
+    ank.read_to_the_end();
+    const int status = ank.status();
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == number) << status;
+    EXPECT_TRUE(ank.shown.ends_with("Pending(Starting)                  \x1b[K\r\n")) << ank.shown;
+    EXPECT_NE(ank.shown.find("\x1b[1G\x1b[2AWORKLOAD NAME"), std::string::npos) << ank.shown;
+  }
+}
+
+TEST(Process, FitsItsTablesToTheTerminal) {
+  const ScriptedServer server(starting_w());
+  OnTerminal ank({"-k", "-s", server.url(), "get", "workloads"}, 20);
+  ank.read_to_the_end();
+  EXPECT_EQ(ank.shown, "WORKLOAD NAME   AGEN\r\nw               a   \r\n");
+  EXPECT_EQ(ank.status(), 0);
+}
+
+TEST(Process, ShowsColoursOnATerminalUnlessToldNotTo) {
+  OnTerminal coloured({"-k", "-s", "x", "get", "agents"}, 100);
+  coloured.read_to_the_end();
+  EXPECT_EQ(coloured.shown,
+            "\x1b[38;5;9m\x1b[1merror:\x1b[0m Cannot connect to server: 'Wrong server address "
+            "format: 'x'.'\r\n");
+  EXPECT_EQ(WEXITSTATUS(coloured.status()), 1);
+  OnTerminal plain({"-k", "-s", "x", "get", "agents"}, 100, false);
+  plain.read_to_the_end();
+  EXPECT_TRUE(plain.shown.starts_with("error: Cannot")) << plain.shown;
+  EXPECT_EQ(WEXITSTATUS(plain.status()), 1);
+}
+
+}  // namespace
+}  // namespace tiphys::cli
