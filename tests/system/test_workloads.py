@@ -125,36 +125,41 @@ class Retries(harness.PodmanCase):
         self.name = self.worker.agent_name
         self.missing = f"localhost/{self.unique('missing')}:1"
 
+    def impatient(self):
+        """Wants an image that is not there, and asks no registry for it."""
+        wanted = workload(self.name, image=self.missing)
+        return wanted | {"runtimeConfig": wanted["runtimeConfig"].replace("--network=none", "--pull=never")}
+
     # [stest->swdd~agent-workload-control-loop-retries-workload-creation-on-create-failure~1]
     # [stest->swdd~agent-workload-control-loop-requests-retries-on-failing-retry-attempt~1]
     # [stest->swdd~agent-workload-control-loop-executes-retry~1]
     def test_workload_starts_once_its_image_is_there(self):
-        self.apply(self.one, {"early": workload(self.name, image=self.missing)})
+        self.apply(self.one, {"early": self.impatient()})
         self.wait_until(lambda: (self.info(self.one, "early") or "").startswith("Retry 2 of 20: "), "a second retry")
         self.assertIn(self.missing, self.info(self.one, "early"))
         self.assertEqual(self.states(self.one), {"early": "Pending(Starting)"})
-        self.addCleanup(podman, "untag", self.missing)
+        self.addCleanup(podman, "untag", self.missing, self.missing)
         podman("tag", harness.IMAGE, self.missing)
         self.wait_for(self.one, early="Running(Ok)")
         self.assertEqual(containers(self.name)["early"]["State"], "running")
 
     # [stest->swdd~agent-workload-control-loop-prevents-retries-on-other-workload-commands~1]
     def test_update_and_delete_end_retries(self):
-        self.apply(self.one, {"updated": workload(self.name, image=self.missing), "deleted": workload(self.name, image=self.missing)})
+        self.apply(self.one, {"updated": self.impatient(), "deleted": self.impatient()})
         self.wait_until(lambda: all("Retry" in (self.info(self.one, name) or "") for name in ("updated", "deleted")), "retries")
         self.ank(self.one, "delete", "workload", "deleted")
         self.apply(self.one, {"updated": workload(self.name)})
         self.wait_for(self.one, updated="Running(Ok)", deleted=None)
-        self.addCleanup(podman, "untag", self.missing)
+        self.addCleanup(podman, "untag", self.missing, self.missing)
         podman("tag", harness.IMAGE, self.missing)      # a retry that is still on its way would start now
-        self.apply(self.one, {"later": workload(self.name, image=self.missing)})
+        self.apply(self.one, {"later": self.impatient()})
         self.wait_for(self.one, updated="Running(Ok)", later="Running(Ok)", deleted=None)
         self.assertEqual(set(containers(self.name)), {"updated", "later"})
 
     # [stest->swdd~agent-workload-control-loop-limits-retry-attempts~1]
     # [stest->swdd~agent-workload-control-loop-retry-limit-set-execution-state~2]
     def test_retries_end(self):
-        self.apply(self.one, {"never": workload(self.name, image=self.missing)})
+        self.apply(self.one, {"never": self.impatient()})
         self.wait_for(self.one, never="Pending(StartingFailed)")
         self.assertTrue(self.info(self.one, "never").startswith("No more retries: "), self.info(self.one, "never"))
         self.assertIn(self.missing, self.info(self.one, "never"))
