@@ -43,6 +43,14 @@ class Tls(harness.PodmanCase):
         self.agent(server, self.name, tls=harness.FROM_ENVIRONMENT, environment=variables("ANKAGENT", self.for_agent))
         self.assertEqual(self.connected_agents(server), {self.name})
 
+    # [stest->swdd~server-supports-cli-argument-for-insecure-communication~1]
+    # [stest->swdd~agent-supports-cli-argument-for-insecure-communication~1]
+    def test_insecure_by_the_environment(self):
+        server = self.server(tls=harness.FROM_ENVIRONMENT, environment={"ANKSERVER_INSECURE": "true"})
+        self.agent(server, self.name, tls=harness.FROM_ENVIRONMENT, environment={"ANKAGENT_INSECURE": "true"})
+        self.assertEqual(self.connected_agents(server), {self.name})
+        self.assertEqual(self.finished("ank-server", environment={"ANKSERVER_INSECURE": "perhaps"})[0], 2)
+
     def test_agent_with_a_name_that_is_not_in_its_certificate(self):
         server = self.secured()
         agent = self.agent(server, self.unique("stest"), tls=self.for_agent, connected=False)

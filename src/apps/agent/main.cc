@@ -117,6 +117,7 @@ OrStop<int> run(Prepared prepared, host::LogSink& log) {
   shell::WorkerThreads workers(core, 1);
   host::Resolver resolver(workers);
 
+  // [impl->swdd~agent-supports-podman~2]
   podman::PodmanEngine engine(io.executor(), core, log);
   shell::EngineRuntime runtime({.name = podman::kPodmanRuntime,
                                 .owner = {shell::kAnkaiosPart, options.name},
