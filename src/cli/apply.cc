@@ -119,7 +119,7 @@ class Planner {
  public:
   explicit Planner(const ApplyOptions& options) : options_(options) {}
 
-  std::vector<std::string> warnings() && { return std::move(warnings_); }
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
   Status add(const ManifestText& manifest) {
     const auto parsed = parse_yaml(manifest.text, kLimits);
@@ -139,7 +139,7 @@ class Planner {
     return add_entries(root, "configs", version, manifest.name);
   }
 
-  std::optional<UpdateStateRequest> request() && {
+  [[nodiscard]] std::optional<UpdateStateRequest> request() const {
     if (masks_.empty()) return std::nullopt;
     UpdateStateRequest request{Tree::Map(), {masks_.begin(), masks_.end()}};
     if (options_.deletes) return request;
@@ -249,9 +249,8 @@ ApplyPlan plan_apply(const std::vector<ManifestText>& manifests, const ApplyOpti
     status = planner.add(manifest);
     if (!status) break;
   }
-  if (!status) return {std::move(planner).warnings(), fail(status.error())};
-  auto request = std::move(planner).request();
-  return {std::move(planner).warnings(), std::move(request)};
+  if (!status) return {planner.warnings(), fail(status.error())};
+  return {planner.warnings(), planner.request()};
 }
 
 Result<Tree> read_state_object(const ManifestText& text) {

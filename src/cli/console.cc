@@ -73,8 +73,7 @@ ProcessConsole::ProcessConsole(const Environment& environment) {
       (void)::open("/dev/null", O_RDWR);  // takes the lowest free number, which is this one
   const bool wanted =
       value_of(environment, "NO_COLOR").empty() && value_of(environment, "TERM") != "dumb";
-  colours_stdout_ = wanted && ::isatty(STDOUT_FILENO) == 1;
-  colours_stderr_ = wanted && ::isatty(STDERR_FILENO) == 1;
+  use_colours(wanted && ::isatty(STDOUT_FILENO) == 1, wanted && ::isatty(STDERR_FILENO) == 1);
 }
 
 void ProcessConsole::print(std::string_view text) { write_all(STDOUT_FILENO, text); }

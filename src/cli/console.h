@@ -31,7 +31,12 @@ class Console {
   void debug(std::string_view text);
 
  protected:
-  // Where colours are wanted.
+  void use_colours(bool on_stdout, bool on_stderr) {
+    colours_stdout_ = on_stdout;
+    colours_stderr_ = on_stderr;
+  }
+
+ private:
   bool colours_stdout_ = false;
   bool colours_stderr_ = false;
 };

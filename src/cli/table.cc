@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "base/strings.h"
@@ -44,8 +45,7 @@ constexpr std::array<Range, 11> kWide{{{0x1100, 0x115f},
                                        {0x1f300, 0x1faff},
                                        {0x20000, 0x3fffd}}};
 
-template <std::size_t count>
-bool contains(const std::array<Range, count>& ranges, char32_t code_point) {
+bool contains(std::span<const Range> ranges, char32_t code_point) {
   return std::any_of(ranges.begin(), ranges.end(), [&](const Range& range) {
     return range.first <= code_point && code_point <= range.last;
   });

@@ -92,6 +92,7 @@ bool WaitDisplay::done() const {
 
 std::string WaitDisplay::print() {
   std::vector<WorkloadRow> rows;
+  rows.reserve(entries_.size());
   for (const auto& [instance, entry] : entries_)
     rows.push_back({instance, entry.runtime, entry.state});
   Table table = workload_table(rows);
