@@ -495,7 +495,7 @@ class CommandLine {
 
 // "--agent: 1 required TEXT missing", in our words.
 std::string describe(const CLI::ParseError& error) {
-  const std::string text = error.what();
+  std::string text = error.what();
   if (error.get_name() != "ArgumentMismatch") return text;
   return concat("a value is required for '", text.substr(0, text.find(':')),
                 "' but none was supplied");
