@@ -15,6 +15,7 @@
 #include "apps/programs.h"
 #include "base/strings.h"
 #include "base/version.h"
+#include "io/host/code_pages.h"
 #include "io/host/io_loop.h"
 #include "io/host/log_sink.h"
 #include "io/host/resolver.h"
@@ -153,6 +154,7 @@ OrStop<int> run(Prepared prepared, host::LogSink& log) {
     log.info("ank-agent ends; its workloads go on", {{"signal", signal}});
     io.stop();
   });
+  core.after(kStartTime, [] { host::release_code_pages(); });
   io.run();
   core.stop();
   if (reason) return tl::unexpected(*std::move(reason));

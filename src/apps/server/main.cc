@@ -14,6 +14,7 @@
 #include "apps/server_options.h"
 #include "base/strings.h"
 #include "base/version.h"
+#include "io/host/code_pages.h"
 #include "io/host/io_loop.h"
 #include "io/host/log_sink.h"
 #include "io/host/signals.h"
@@ -111,6 +112,7 @@ OrStop<int> serve(Prepared prepared, host::LogSink& log) {
     log.info("ank-server ends", {{"signal", signal}});
     rpc_server.close(kDrainTime, [&] { io.stop(); });
   });
+  core.after(kStartTime, [] { host::release_code_pages(); });
   io.run();
   core.stop();
   if (reason) return tl::unexpected(*std::move(reason));
