@@ -44,7 +44,7 @@ struct AgentClientOptions {
 
 class AgentClient final : public shell::AgentLink {
  public:
-  // The connector makes connections for `io`. Strand, log and events outlive it.
+  // The connector makes connections for `io`. Goes after the strand and io have stopped, and before the log.
   AgentClient(boost::asio::any_io_executor io, shell::Strand& strand, shell::Log& log,
               std::unique_ptr<rpc::Connector> connector, std::vector<std::string> urls,
               AgentClientOptions options, AgentEvents events);

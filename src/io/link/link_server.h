@@ -32,7 +32,7 @@ struct ServerEvents {
 
 class LinkServer final : public shell::ServerLink {
  public:
-  // `io` is where calls live. Strand, log and events outlive it.
+  // `io` is where calls live. Goes after the strand and io have stopped, and before the log.
   LinkServer(boost::asio::any_io_executor io, shell::Strand& strand, shell::Log& log,
              ServerEvents events);
   ~LinkServer() override;

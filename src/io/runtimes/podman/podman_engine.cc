@@ -356,11 +356,17 @@ class PodmanEngine::Worker : public std::enable_shared_from_this<Worker> {
     }
   }
 
+  // The earliest of several looks counts, so that steady changes do not put it off.
   void look_after(Duration pause) {
-    look_timer_.expires_after(pause);
+    const auto wanted = std::chrono::steady_clock::now() + pause;
+    if (is_look_planned_ && look_timer_.expiry() <= wanted) return;
+    is_look_planned_ = true;
+    look_timer_.expires_at(wanted);
     look_timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
       const auto self = weak.lock();
-      if (self && !error) self->refresh();
+      if (!self || error) return;
+      self->is_look_planned_ = false;
+      self->refresh();
     });
   }
 
@@ -422,6 +428,7 @@ class PodmanEngine::Worker : public std::enable_shared_from_this<Worker> {
   Duration next_pause_ = kFirstLookAgain;
   std::set<ContainerId> removing_;
 
+  bool is_look_planned_ = false;
   asio::steady_timer look_timer_;
   ExitWatcher exits_;
   CommandQueue queue_;
