@@ -511,8 +511,9 @@ TEST_P(Calls, ThatRunGoOnWithoutTheirChannel) {
 
 // --- coroutines ---
 
-asio::awaitable<Outcome> wait_for_ever(bool* was_cancelled) {
+asio::awaitable<Outcome> wait_for_ever(bool* is_waiting, bool* was_cancelled) {
   asio::steady_timer timer(co_await asio::this_coro::executor, std::chrono::hours(1));
+  *is_waiting = true;
   try {
     co_await timer.async_wait(asio::use_awaitable);
   } catch (const boost::system::system_error&) {
@@ -523,16 +524,16 @@ asio::awaitable<Outcome> wait_for_ever(bool* was_cancelled) {
 }
 
 TEST_P(Calls, CancelAnyWaitOfTheirCoroutine) {
+  bool is_waiting = false;
   bool was_cancelled = false;
   Handlers handlers;
-  handlers.add(kMethod, coroutine([&was_cancelled](const ServerStream&) {
-                 return wait_for_ever(&was_cancelled);
+  handlers.add(kMethod, coroutine([&](const ServerStream&) {
+                 return wait_for_ever(&is_waiting, &was_cancelled);
                }));
   world_.start(std::move(handlers));
   const auto calling = call();
   calling->send({"hello"});
-  world_.context.restart();
-  world_.context.run_for(20ms);
+  ASSERT_TRUE(world_.until([&] { return is_waiting; }));
   EXPECT_FALSE(was_cancelled);
   calling->cancel();
   ASSERT_TRUE(world_.until([&] { return was_cancelled; }));

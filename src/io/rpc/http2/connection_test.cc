@@ -110,7 +110,7 @@ TEST(Keepalive, LeavesAPeerAloneThatAnswers) {
   Events on_server;
   World world(Backend::kPlain);
   std::shared_ptr<ServerCall> served;
-  world.http_limits.keepalive = 5ms;  // on both sides
+  world.http_limits.keepalive = 50ms;  // on both sides
   Handlers handlers;
   handlers.add(kMethod, {.take = [&](std::shared_ptr<ServerCall> call) {
                  served = std::move(call);
@@ -122,7 +122,7 @@ TEST(Keepalive, LeavesAPeerAloneThatAnswers) {
   call->send({"hello"});
   ASSERT_TRUE(world.until([&] { return served != nullptr; }));
   world.context.restart();
-  world.context.run_for(100ms);
+  world.context.run_for(300ms);
   EXPECT_EQ(events.finished, 0) << events.ending();
   EXPECT_EQ(on_server.finished, 0);
   served->finish({});
