@@ -77,7 +77,7 @@ std::uint16_t free_port() {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof(address);
-  TIPHYS_CHECK(::bind(socket, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
+  TIPHYS_CHECK(socket >= 0 && ::bind(socket, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
                    ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) == 0,
                "a benchmark needs a port");
   ::close(socket);
@@ -108,7 +108,7 @@ Result<T> Commander::run(asio::awaitable<Result<T>> coroutine) {
 }
 
 Result<std::unique_ptr<Commander>> Commander::connect(std::uint16_t port,
-                                                      std::optional<host::TlsMaterial> tls) {
+                                                      const std::optional<host::TlsMaterial>& tls) {
   const auto end = Clock::now() + kPatience;
   std::unique_ptr<Commander> commander(new Commander());
   while (true) {
@@ -187,7 +187,7 @@ Status Cluster::begin(const ClusterOptions& options) {
   TIPHYS_TRY(MeasuredProcess agent_process,
              MeasuredProcess::start(agent, folder_.path("agent.log")));
   agent_.emplace(std::move(agent_process));
-  TIPHYS_TRY(commander_, Commander::connect(port_, std::move(commander_tls)));
+  TIPHYS_TRY(commander_, Commander::connect(port_, commander_tls));
   for (const auto end = Clock::now() + kPatience;;) {
     TIPHYS_TRY(const Tree state, commander_->state({"agents"}));
     if (const auto agents = state.child("agents"); agents && agents->child(agent_name_)) return {};

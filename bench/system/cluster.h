@@ -41,8 +41,8 @@ class Folder {
 class Commander {
  public:
   // Tries until the server answers or five seconds have passed.
-  static Result<std::unique_ptr<Commander>> connect(std::uint16_t port,
-                                                    std::optional<host::TlsMaterial> tls = {});
+  static Result<std::unique_ptr<Commander>> connect(
+      std::uint16_t port, const std::optional<host::TlsMaterial>& tls = {});
   ~Commander();
   Commander(const Commander&) = delete;
   Commander& operator=(const Commander&) = delete;

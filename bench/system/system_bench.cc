@@ -38,7 +38,12 @@ double ms_since(Clock::time_point began) {
   return std::chrono::duration<double, std::milli>(Clock::now() - began).count();
 }
 
-Round constant(std::vector<double> figures) {
+Status succeed(const std::vector<std::string>& command) {
+  if (auto output = output_of(command); !output) return fail(output.error());
+  return {};
+}
+
+Round constant(const std::vector<double>& figures) {
   return [=]() -> Figures { return figures; };
 }
 
@@ -58,7 +63,7 @@ std::string large_manifest() {
   return text;
 }
 
-Round time_of(std::vector<std::string> command) {
+Round time_of(const std::vector<std::string>& command) {
   return [=]() -> Figures {
     TIPHYS_TRY(const double seconds, seconds_of(command));
     return std::vector{seconds * 1000};
@@ -86,7 +91,7 @@ Round first_answer(const fs::path& programs) {
 }
 
 // What a manifest of that many workloads adds to it.
-Round manifest_read(const fs::path& programs, std::string manifest) {
+Round manifest_read(const fs::path& programs, const std::string& manifest) {
   return [=]() -> Figures {
     TIPHYS_TRY(const double without, start_up(programs, {}));
     TIPHYS_TRY(const double with, start_up(programs, {"-m", manifest}));
@@ -166,7 +171,7 @@ Round bare_run(const std::string& image) {
     const std::string name = concat("tiphys-bench-", std::to_string(::getpid()));
     TIPHYS_TRY(const double seconds,
                seconds_of({"podman", "run", "-d", "--name", name, image, "sleep", "600"}));
-    TIPHYS_TRY(const std::string removed, output_of({"podman", "rm", "-f", "-t", "0", name}));
+    TIPHYS_REQUIRE(succeed({"podman", "rm", "-f", "-t", "0", name}));
     return std::vector{seconds * 1000};
   };
 }
@@ -177,7 +182,7 @@ Round apply_one(const fs::path& programs, const std::string& image) {
     const std::string manifest =
         cluster->folder().write("manifest.yaml", manifest_of(cluster->agent_name(), image, 1));
     auto seconds = seconds_of(cluster->ank({"apply", manifest}));
-    TIPHYS_TRY(const std::string deleted, output_of(cluster->ank({"apply", "-d", manifest})));
+    TIPHYS_REQUIRE(succeed(cluster->ank({"apply", "-d", manifest})));
     if (!seconds) return fail(seconds.error());
     return std::vector{*seconds * 1000};
   };
@@ -216,9 +221,9 @@ Round kill_until_heard(const fs::path& programs, const std::string& image) {
     TIPHYS_TRY(const auto cluster, Cluster::start({.programs = programs}));
     const std::string manifest =
         cluster->folder().write("manifest.yaml", manifest_of(cluster->agent_name(), image, kKills));
-    TIPHYS_TRY(const std::string applied, output_of(cluster->ank({"apply", manifest})));
+    TIPHYS_REQUIRE(succeed(cluster->ank({"apply", manifest})));
     auto times = kill_all(*cluster);
-    TIPHYS_TRY(const std::string deleted, output_of(cluster->ank({"apply", "-d", manifest})));
+    TIPHYS_REQUIRE(succeed(cluster->ank({"apply", "-d", manifest})));
     return times;
   };
 }
