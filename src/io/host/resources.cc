@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/strings.h"
+#include "io/host/files.h"
 
 namespace tiphys::host {
 namespace {
@@ -32,11 +31,7 @@ bool parse_number(std::string_view word, std::uint64_t& number) {
   return error == std::errc() && end == word.data() + word.size();
 }
 
-Result<std::string> read_proc(const char* path) {
-  std::ifstream file(path);
-  if (!file) return fail(Code::kUnavailable, concat(path, ": it cannot be opened"));
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
+Result<std::string> read_proc(const char* path) { return read_file(path, FileKind::kRegular); }
 
 }  // namespace
 

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <system_error>
 #include <vector>
 
 #include "base/strings.h"
+#include "io/host/files.h"
 
 namespace tiphys::podman {
 namespace {
@@ -19,9 +19,9 @@ namespace fs = std::filesystem;
 
 constexpr int kMaxExitCode = 255;
 
+// Empty when it cannot be read: a process may end, and with it what /proc has of it, between open and read.
 std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return host::read_file(path, host::FileKind::kRegular).value_or(std::string());
 }
 
 std::optional<int> number_in(std::string_view text) {

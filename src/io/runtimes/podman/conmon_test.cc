@@ -82,6 +82,12 @@ TEST(ReadExitCode, TakesANumberThatIsAnExitCode) {
   }
 }
 
+// As with the files of a process that has just ended: they can be opened, and then not be read.
+TEST(ReadExitCode, KnowsNothingOfWhatOpensButCannotBeRead) {
+  const TestFolder folder;
+  EXPECT_EQ(read_exit_code({{"a"}, folder.path(), "", "", ""}), std::nullopt);
+}
+
 TEST(RanOutOfMemory, LooksIntoBothFolders) {
   const TestFolder folder;
   EXPECT_FALSE(ran_out_of_memory({{"a"}, "", folder.path(), folder.path(), ""}));
