@@ -45,7 +45,8 @@ struct HttpLimits {
   std::uint32_t control_rate = 100;
   Duration handshake = std::chrono::seconds(10);  // until TLS, preface and settings are there
   Duration stall = std::chrono::seconds(60);      // queued bytes that the peer does not take
-  // Zero: no pings of ours. Else one after so much silence, and the connection is dead after as much again.
+  // Zero: no pings of ours. Else one after so much silence, or after three quarters of it together with something else that
+  // is sent; the connection is dead after as much again.
   Duration keepalive = Duration::zero();
 };
 

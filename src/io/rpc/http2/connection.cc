@@ -130,6 +130,10 @@ bool Connection::write() {
       out.clear();
       session_.produce(out, 64 * kKiB);
       if (out.empty()) return true;
+      if (const Time at = now(); is_ping_near(at)) {
+        ping(at);
+        session_.produce(out, 64 * kKiB);
+      }
       rest = out;
       if (!write_some(rest)) return false;
       pending_ = rest;
@@ -191,10 +195,23 @@ std::optional<Connection::Time> Connection::next_check(Time at) const {
   const auto consider = [&next](Time time) { next = next ? std::min(*next, time) : time; };
   if (!session_.has_settings()) consider(started_ + limits_.handshake);
   if (head_since_) consider(*head_since_ + limits_.handshake);
-  if (session_.has_queued() || !pending_.empty()) consider(at + limits_.stall / 4);
-  if (limits_.keepalive > Duration::zero() && is_shaken_)
-    consider((session_.awaits_ping() ? pinged_ : received_) + limits_.keepalive);
+  if (has_unsent()) consider(at + limits_.stall / 4);
+  if (keeps_alive()) consider((session_.awaits_ping() ? pinged_ : received_) + limits_.keepalive);
   return next;
+}
+
+bool Connection::has_unsent() const { return session_.has_queued() || !pending_.empty(); }
+
+bool Connection::keeps_alive() const { return limits_.keepalive > Duration::zero() && is_shaken_; }
+
+// Who speaks anyway in the last quarter of the silence asks then, in the same packet: neither side has to wake once more.
+bool Connection::is_ping_near(Time at) const {
+  return keeps_alive() && !session_.awaits_ping() && at >= received_ + limits_.keepalive / 4 * 3;
+}
+
+void Connection::ping(Time at) {
+  pinged_ = at;
+  session_.ping();
 }
 
 void Connection::watch() {
@@ -205,7 +222,11 @@ void Connection::watch() {
     head_since_ = at;
   }
   const auto next = next_check(at);
-  if (!next || (armed_for_ && *armed_for_ <= *next)) return;
+  if (!next || armed_for_ == next) return;
+  // A timer that is too early is left alone, since setting it for all that comes would cost more. Only one that waits for
+  // silence and is about to come is set anew, for it would wake us for nothing.
+  const bool is_soon = armed_for_ && *armed_for_ < at + limits_.keepalive / 4;
+  if (armed_for_ && *armed_for_ < *next && (!is_soon || has_unsent())) return;
   armed_for_ = next;
   timer_.expires_at(*next);
   timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
@@ -223,12 +244,11 @@ void Connection::check_time() {
     return give_up("a request's header fields did not end in time");
   if (!pending_.empty() && at >= written_ + limits_.stall) return give_up("the peer does not read");
   session_.reset_stalled(at - limits_.stall);
-  if (limits_.keepalive > Duration::zero() && is_shaken_) {
+  if (keeps_alive()) {
     if (session_.awaits_ping()) {
       if (at >= pinged_ + limits_.keepalive) return give_up("the peer does not answer pings");
     } else if (at >= received_ + limits_.keepalive) {
-      pinged_ = at;
-      session_.ping();
+      ping(at);
     }
   }
   watch();

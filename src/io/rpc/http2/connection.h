@@ -59,6 +59,10 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   bool write_some(std::string_view& bytes);
 
   void wait_for(Need need);
+  [[nodiscard]] bool has_unsent() const;
+  [[nodiscard]] bool keeps_alive() const;
+  [[nodiscard]] bool is_ping_near(Time at) const;
+  void ping(Time at);
   void watch();
   void check_time();
   [[nodiscard]] std::optional<Time> next_check(Time at) const;

@@ -6,8 +6,10 @@
 
 #include <array>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <list>
 
@@ -22,7 +24,7 @@ using namespace std::chrono_literals;
 
 constexpr const char* kMethod = "/test.Service/Method";
 
-// Accepts one connection, sends settings, and counts the pings that it gets.
+// Accepts one connection, sends settings, and counts the pings that it gets; says nothing else unless told to answer them.
 struct SilentServer {
   explicit SilentServer(asio::io_context& context)
       : acceptor(context, asio::ip::tcp::endpoint(asio::ip::address_v4::loopback(), 0)),
@@ -34,16 +36,24 @@ struct SilentServer {
     });
   }
   void read() {
-    socket.async_read_some(
-        asio::buffer(bytes), [this](const boost::system::error_code& error, std::size_t size) {
-          if (error) {
-            is_closed = true;
-            return;
-          }
-          for (const Frame& frame : reader.push(std::string_view(bytes.data(), size)))
-            if (frame.type == FrameType::kPing) ++pings;
-          read();
-        });
+    socket.async_read_some(asio::buffer(bytes),
+                           [this](const boost::system::error_code& error, std::size_t size) {
+                             if (error) {
+                               is_closed = true;
+                               return;
+                             }
+                             count(reader.push(std::string_view(bytes.data(), size)));
+                             read();
+                           });
+  }
+  void count(const std::vector<Frame>& frames) {
+    const auto are_there = [&](FrameType type) { return !of_type(frames, type).empty(); };
+    if (are_there(FrameType::kPing) && are_there(FrameType::kData)) ++pings_with_messages;
+    for (const Frame& ping : of_type(frames, FrameType::kPing)) {
+      ++pings;
+      if (answers_pings)
+        asio::write(socket, asio::buffer(frame(FrameType::kPing, kAck, 0, ping.payload)));
+    }
   }
   [[nodiscard]] std::string url() const {
     return "http://127.0.0.1:" + std::to_string(acceptor.local_endpoint().port());
@@ -53,7 +63,9 @@ struct SilentServer {
   asio::ip::tcp::socket socket;
   std::array<char, 4096> bytes{};
   FrameReader reader{true};
+  bool answers_pings = false;
   int pings = 0;
+  int pings_with_messages = 0;  // in one packet
   bool is_closed = false;
 };
 
@@ -103,6 +115,33 @@ TEST(Keepalive, FindsAPeerThatIsDead) {
   ASSERT_TRUE(world.until([&] { return events.finished > 0 && silent.is_closed; }));
   EXPECT_EQ(events.ending(), "UNAVAILABLE: the peer does not answer pings");
   EXPECT_EQ(silent.pings, 1);
+}
+
+TEST(Keepalive, AsksTogetherWithWhatIsSentAnyway) {
+  constexpr int kPings = 10;
+  Events events;
+  World world(Backend::kPlain);
+  world.http_limits.keepalive = 100ms;
+  world.start({});
+  SilentServer silent(world.context);
+  silent.answers_pings = true;
+  world.channel = world.connect({silent.url()});
+  const auto call = world.channel->call(kMethod);
+  call->start(events.tell());
+  asio::steady_timer timer(world.context);
+  const std::function<void()> speak = [&] {
+    call->send({"hello"});
+    timer.expires_after(5ms);
+    timer.async_wait([&](const boost::system::error_code& error) {
+      if (!error) speak();
+    });
+  };
+  speak();
+  ASSERT_TRUE(world.until([&] { return silent.pings == kPings || events.finished > 0; }));
+  timer.cancel();
+  EXPECT_EQ(events.finished, 0) << events.ending();
+  // A machine that stands still for a moment may miss one.
+  EXPECT_GT(silent.pings_with_messages, kPings / 2);
 }
 
 TEST(Keepalive, LeavesAPeerAloneThatAnswers) {
