@@ -159,6 +159,10 @@ bool Connection::write_some(std::string_view& bytes) {
       give_up(progress.error().message);
       return false;
     }
+    if (progress->is_ended) {
+      give_up(session_.end_of_carrier());
+      return false;
+    }
     if (progress->bytes == 0) break;
     written_ = now();
     bytes.remove_prefix(progress->bytes);

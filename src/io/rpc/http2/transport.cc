@@ -16,7 +16,14 @@ namespace {
 
 bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
-Error socket_error(int error) { return {Code::kUnavailable, std::strerror(error)}; }
+// A peer that goes while something is on its way to it resets the connection. That is no offence.
+bool has_gone(int error) { return error == ECONNRESET || error == EPIPE; }
+
+Result<Progress> no_progress(int error, Need need) {
+  if (would_block(error)) return Progress{.need = need};
+  if (has_gone(error)) return Progress{.is_ended = true};
+  return fail(Code::kUnavailable, std::strerror(error));
+}
 
 class Plain final : public Transport {
  public:
@@ -30,15 +37,13 @@ class Plain final : public Transport {
     if (got > 0)
       return Progress{.bytes = bytes, .need = bytes < size ? Need::kReadable : Need::kNothing};
     if (got == 0) return Progress{.is_ended = true};
-    if (would_block(errno)) return Progress{.need = Need::kReadable};
-    return fail(socket_error(errno));
+    return no_progress(errno, Need::kReadable);
   }
 
   Result<Progress> write(std::string_view bytes) override {
     const ssize_t sent = send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (sent >= 0) return Progress{.bytes = static_cast<std::size_t>(sent)};
-    if (would_block(errno)) return Progress{.need = Need::kWritable};
-    return fail(socket_error(errno));
+    return no_progress(errno, Need::kWritable);
   }
 
   void shut_down() override {}
@@ -140,6 +145,7 @@ class Tls final : public Transport {
       case SSL_ERROR_ZERO_RETURN:
         return Progress{.is_ended = true};
       case SSL_ERROR_SYSCALL:
+        if (has_gone(error) && ERR_peek_error() == 0) return Progress{.is_ended = true};
         if (error != 0 && ERR_peek_error() == 0)
           return fail(Code::kUnavailable, prefix + std::string(std::strerror(error)));
         [[fallthrough]];

@@ -20,7 +20,7 @@ enum class Need : std::uint8_t { kNothing, kReadable, kWritable };
 struct Progress {
   std::size_t bytes = 0;
   Need need = Need::kNothing;  // before it is worth trying again
-  bool is_ended = false;       // the peer closed its side in good order
+  bool is_ended = false;       // the peer has gone: it closed its side, or went without reading all
 };
 
 class Transport {
