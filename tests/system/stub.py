@@ -1,0 +1,123 @@
+"""A podman of ours for tests that want many containers, or podman to stop halfway; see stub_podman.cc."""
+
+import json
+import os
+import pathlib
+import signal
+
+import yaml
+
+import harness
+
+PROGRAM = pathlib.Path(os.environ.get("TIPHYS_STUB", harness.PROGRAMS.parent / "stub")) / "podman"
+
+
+def workload(agent, *command, restart="NEVER", **more):
+    """Runs until a signal comes; with "exit", "3" it ends at once."""
+    config = {"image": "stub", "commandArgs": list(command or ("wait",))}
+    return {"agent": agent, "runtime": "podman", "restartPolicy": restart, "runtimeConfig": yaml.safe_dump(config), **more}
+
+
+class Podman:
+    """The containers in one folder, as this podman keeps them."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        for name in "containers", "names", "exits":
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        self.environment = {"STUB_PODMAN": str(folder), "PATH": f"{PROGRAM.parent}:{os.environ['PATH']}"}
+
+    # --- steps ---
+
+    def pause_at(self, step):
+        """Whoever comes there stays there."""
+        (self.folder / "reached").unlink(missing_ok=True)
+        self._write("pause", step)
+
+    def reached(self):
+        """The process that waits at the step."""
+        path = self.folder / "reached"
+        return int(path.read_text()) if path.exists() else None
+
+    def go_on(self):
+        (self.folder / "pause").unlink(missing_ok=True)
+
+    def fail(self, command, message):
+        self._write("fail", f"{command} {message}")
+
+    def succeed(self):
+        (self.folder / "fail").unlink()
+
+    def _write(self, name, text):
+        fresh = self.folder / f"{name}.fresh"
+        fresh.write_text(text)
+        fresh.rename(self.folder / name)
+
+    # --- containers ---
+
+    def containers(self):
+        """(workload, instance, id, process or None, command) of each."""
+        found = []
+        for folder in (self.folder / "containers").iterdir():
+            if folder.name.startswith("."):
+                continue
+            try:
+                entry = json.loads("{" + (folder / "entry").read_text() + "}")
+            except FileNotFoundError:
+                continue        # removed meanwhile
+            instance = entry["Labels"]["name"]
+            found.append((instance.split(".")[0], instance, folder.name, self.process(folder.name), entry["Command"]))
+        return sorted(found)
+
+    def process(self, ident):
+        path = self.folder / "containers" / ident / "pid"
+        return int(path.read_text()) if path.exists() and not (self.folder / "exits" / ident).exists() else None
+
+    def ids(self):
+        return {name: ident for name, _, ident, _, _ in self.containers()}
+
+    def kill(self, *names):
+        for name, _, _, process, _ in self.containers():
+            if process and name in names:
+                os.kill(process, signal.SIGKILL)
+
+    def processes(self):
+        """All that run for these containers: they have the folder in their command line, or wait in one of its steps."""
+        found = []
+        word = str(self.folder).encode() + b"/"
+        for entry in pathlib.Path("/proc").iterdir():
+            try:
+                if entry.name.isdigit() and word in (entry / "cmdline").read_bytes():
+                    found.append(int(entry.name))
+            except OSError:
+                pass
+        return found
+
+    def clean_up(self):
+        self.go_on()
+        for process in self.processes():
+            try:
+                os.kill(process, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+
+class Case(harness.Case):
+    """Agents of these tests find the stub; each may have containers of its own."""
+
+    def setUp(self):
+        super().setUp()
+        self.podmans = []
+        self.podman = self.new_podman()
+
+    def new_podman(self):
+        podman = Podman(self.folder / f"podman-{len(self.podmans)}")
+        self.podmans.append(podman)
+        return podman
+
+    def remove_containers(self):
+        for podman in self.podmans:
+            podman.clean_up()
+
+    def agent(self, server, *words, podman=None, environment=None, **more):
+        return super().agent(server, *words, environment=(podman or self.podman).environment | (environment or {}), **more)
