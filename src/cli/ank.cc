@@ -255,7 +255,11 @@ int run_ank(int argc, char** argv) {
   for (const char* name : kVariables)
     if (const char* value = std::getenv(name)) environment[name] = value;
   ProcessConsole console(environment);
-  return run_ank({argv + (argc > 0 ? 1 : 0), argv + argc}, environment, console);
+  const int code = run_ank({argv + (argc > 0 ? 1 : 0), argv + argc}, environment, console);
+  if (console.all_was_printed()) return code;
+  // Who keeps the output in a file must not take half of it for all.
+  console.error(concat("Cannot write to stdout: ", console.all_was_printed().error().message));
+  return code == 0 ? 1 : code;
 }
 
 }  // namespace tiphys::cli

@@ -1,6 +1,7 @@
 #include "cli/console.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -18,13 +19,21 @@ constexpr std::size_t kUsualWidth = 80;
 // No manifest is larger, and what is read must fit into memory more than once.
 constexpr std::size_t kMaxInput = std::size_t{64} << 20U;
 
-void write_all(int descriptor, std::string_view text) {
+// What the system says when not all of it can be written, else 0. Whoever started us may have made the descriptor
+// non-blocking; a slow reader still gets everything.
+int write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return;  // nobody is left to be told
-    text.remove_prefix(static_cast<std::size_t>(written));
+    if (written >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN) {
+      pollfd room{descriptor, POLLOUT, 0};
+      (void)::poll(&room, 1, -1);
+    } else if (errno != EINTR) {
+      return errno;
+    }
   }
+  return 0;
 }
 
 tl::unexpected<Error> system_error(int number) {
@@ -76,8 +85,15 @@ ProcessConsole::ProcessConsole(const Environment& environment) {
   use_colours(wanted && ::isatty(STDOUT_FILENO) == 1, wanted && ::isatty(STDERR_FILENO) == 1);
 }
 
-void ProcessConsole::print(std::string_view text) { write_all(STDOUT_FILENO, text); }
-void ProcessConsole::print_to_stderr(std::string_view text) { write_all(STDERR_FILENO, text); }
+void ProcessConsole::print(std::string_view text) {
+  const int failure = write_all(STDOUT_FILENO, text);
+  if (failure != 0 && failure != EPIPE && printed_.has_value()) printed_ = system_error(failure);
+}
+
+void ProcessConsole::print_to_stderr(std::string_view text) {
+  (void)write_all(STDERR_FILENO, text);  // nobody is left to be told
+}
+
 Result<std::string> ProcessConsole::read_stdin() { return read_all(STDIN_FILENO); }
 bool ProcessConsole::is_terminal() const { return ::isatty(STDOUT_FILENO) == 1; }
 

@@ -52,6 +52,12 @@ class ProcessConsole final : public Console {
   Result<std::string> read_stdin() override;
   [[nodiscard]] bool is_terminal() const override;
   [[nodiscard]] std::size_t width() const override;
+
+  // Why something that was printed did not get onto stdout. A reader that has gone is no reason.
+  [[nodiscard]] const Status& all_was_printed() const { return printed_; }
+
+ private:
+  Status printed_;
 };
 
 // A whole file, or what the system says about it: "No such file or directory (os error 2)".
