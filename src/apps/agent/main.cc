@@ -18,6 +18,7 @@
 #include "io/host/code_pages.h"
 #include "io/host/io_loop.h"
 #include "io/host/log_sink.h"
+#include "io/host/process.h"
 #include "io/host/resolver.h"
 #include "io/host/resources.h"
 #include "io/host/signals.h"
@@ -119,7 +120,9 @@ OrStop<int> run(Prepared prepared, host::LogSink& log) {
   host::Resolver resolver(workers);
 
   // [impl->swdd~agent-supports-podman~2]
-  podman::PodmanEngine engine(io.executor(), core, log);
+  // Each container that is watched takes a descriptor.
+  podman::PodmanEngine engine(io.executor(), core, log,
+                              {.limits = {host::raise_descriptor_limit()}});
   shell::EngineRuntime runtime({.name = podman::kPodmanRuntime,
                                 .owner = {shell::kAnkaiosPart, options.name},
                                 .listing_failed = podman::kListingFailed},

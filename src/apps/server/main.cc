@@ -17,6 +17,7 @@
 #include "io/host/code_pages.h"
 #include "io/host/io_loop.h"
 #include "io/host/log_sink.h"
+#include "io/host/process.h"
 #include "io/host/signals.h"
 #include "io/host/tls_context.h"
 #include "io/link/link_limits.h"
@@ -123,6 +124,7 @@ OrStop<int> serve(Prepared prepared, host::LogSink& log) {
 
 int ank_server_main(int argc, char** argv) {
   host::prepare_process();
+  (void)host::raise_descriptor_limit();  // each peer takes one
   const auto log = host::standard_log("ank_server");
   auto prepared = prepare(words_of(argc, argv), *log);
   if (!prepared) return report(prepared.error(), *log);

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -480,6 +481,15 @@ Processes::~Processes() {
     }
     process->close();
   }
+}
+
+ResourceLimit raise_descriptor_limit() {
+  rlimit limit{};
+  (void)::getrlimit(RLIMIT_NOFILE, &limit);
+  const ResourceLimit before{RLIMIT_NOFILE, limit.rlim_cur, limit.rlim_max};
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+  return before;
 }
 
 ProcessNumber Processes::start(ProcessSpec spec, std::function<void(Result<ProcessEnd>)> done) {

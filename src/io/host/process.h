@@ -29,6 +29,10 @@ struct ResourceLimit {
   std::uint64_t hard = 0;
 };
 
+// Lets this process have as many descriptors as it may. Answers the limit as it was, for its children: some programs take
+// the number for granted.
+ResourceLimit raise_descriptor_limit();
+
 struct ProcessUser {
   std::uint32_t user = 0;
   std::uint32_t group = 0;

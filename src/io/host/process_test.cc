@@ -219,6 +219,21 @@ TEST_F(ProcessTest, SetsLimits) {
   EXPECT_EQ(end_of(spec).out, "50\n60\n0\n");
 }
 
+TEST_F(ProcessTest, DescriptorLimitIsRaisedForUsAlone) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit lower{before.rlim_max - 1, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &lower), 0);
+  auto spec = shell("ulimit -Sn; ulimit -Hn");
+  spec.limits = {raise_descriptor_limit()};
+  rlimit raised{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &raised), 0);
+  EXPECT_EQ(raised.rlim_cur, before.rlim_max);
+  EXPECT_EQ(end_of(spec).out, concat(std::to_string(before.rlim_max - 1), "\n",
+                                     std::to_string(before.rlim_max), "\n"));
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
 TEST_F(ProcessTest, BecomesAnotherUserWithThoseGroupsOnly) {
   if (::geteuid() == 0) {
     auto spec = shell("id -u; id -g; id -G");

@@ -33,6 +33,7 @@ class CommandQueue {
     std::map<std::string, std::string> environment;
     std::size_t max_creates;
     std::size_t max_others;
+    std::vector<host::ResourceLimit> limits;
   };
 
   CommandQueue(const boost::asio::any_io_executor& executor, Settings settings);

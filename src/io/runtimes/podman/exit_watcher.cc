@@ -1,12 +1,15 @@
 #include "io/runtimes/podman/exit_watcher.h"
 
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -21,6 +24,14 @@ using ErrorCode = boost::system::error_code;
 bool is_readable(int descriptor) {
   pollfd now{descriptor, POLLIN, 0};
   return ::poll(&now, 1, 0) > 0;
+}
+
+int most_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  const auto all =
+      static_cast<int>(std::min<rlim_t>(limit.rlim_cur, std::numeric_limits<int>::max()));
+  return std::max(all - kReservedDescriptors, all / 2);
 }
 
 }  // namespace
@@ -103,6 +114,10 @@ Watching ExitWatcher::watch(const shell::ContainerId& container, pid_t process) 
   }
   const auto pidfd = static_cast<int>(::syscall(SYS_pidfd_open, process, 0));
   if (pidfd < 0) return errno == ESRCH ? Watching::kGone : Watching::kImpossible;
+  if (pidfd >= most_descriptors()) {  // the lowest free number: all below are in use
+    ::close(pidfd);
+    return Watching::kImpossible;
+  }
   // Only now is it certain that the number is not given to another process while we look at it.
   auto conmon = conmon_above(process);
   if (!conmon || conmon->container != container) {

@@ -22,6 +22,9 @@ inline constexpr Duration kExitFilePatience = std::chrono::milliseconds(200);
 // podman's clean-up takes the file away after some 50 ms, so it must not be looked for too rarely.
 inline constexpr Duration kExitFilePause = std::chrono::milliseconds(1);
 
+// Descriptors that are left to others, or half of all where there are few: without any, podman could not even be asked.
+inline constexpr int kReservedDescriptors = 100;
+
 struct ContainerExit {
   int exit_code = 0;
   bool out_of_memory = false;
@@ -32,7 +35,7 @@ struct ContainerExit {
 enum class Watching : std::uint8_t {
   kYes,
   kGone,        // there is no such process any more, or it is not the container's
-  kImpossible,  // this machine does not let us
+  kImpossible,  // this machine does not let us, or the descriptors are needed for other things
 };
 
 class ExitWatcher {

@@ -1,7 +1,9 @@
 #include "io/runtimes/podman/exit_watcher.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <optional>
@@ -102,6 +104,22 @@ TEST_F(ExitWatcherTest, RefusesAProcessThatIsNotTheContainers) {
   EXPECT_EQ(watcher_.watch({"a"}, process), Watching::kGone);
   EXPECT_EQ(watcher_.watch({"a"}, -1), Watching::kImpossible);
   EXPECT_EQ(told_, Lines{});
+}
+
+TEST_F(ExitWatcherTest, LeavesDescriptorsForOthers) {
+  const auto process = run("a", "exec sleep 1000");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int lowest = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ::close(lowest);
+  const auto few = static_cast<rlim_t>(lowest) * 2;
+  const rlimit lower{few, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &lower), 0);
+  EXPECT_EQ(watcher_.watch({"a"}, process), Watching::kImpossible);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(watcher_.watch({"a"}, process), Watching::kYes);
+  ::kill(process, SIGKILL);
+  ASSERT_TRUE(loop_.await([&] { return !told_.empty(); }));
 }
 
 TEST_F(ExitWatcherTest, AForgottenOrReplacedProcessIsNotTold) {

@@ -108,8 +108,8 @@ class PodmanEngine::Worker : public std::enable_shared_from_this<Worker> {
         look_timer_(executor),
         exits_(executor, [this](const ContainerId& id,
                                 std::optional<ContainerExit> exit) { ended(id, exit); }),
-        queue_(executor, {settings.program, settings.environment, kMaxCreates, kMaxOtherCommands}) {
-  }
+        queue_(executor, {settings.program, settings.environment, kMaxCreates, kMaxOtherCommands,
+                          settings.limits}) {}
 
   // [impl->swdd~podman-create-workload-runs-workload~1]
   // [impl->swdd~podman-create-workload-returns-workload-id~1]

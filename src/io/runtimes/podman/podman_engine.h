@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/instant.h"
+#include "io/host/process.h"
 #include "io/runtimes/podman/podman_output.h"
 #include "shell/engine.h"
 #include "shell/log.h"
@@ -45,6 +46,7 @@ struct PodmanSettings {
   Duration create_deadline = kCreateDeadline;
   Duration stop_deadline = kStopDeadline;
   Duration command_deadline = kCommandDeadline;
+  std::vector<host::ResourceLimit> limits = {};  // where they differ from ours
 };
 
 // [impl->swdd~podman-implements-runtime-connector~1]
