@@ -17,9 +17,9 @@ from harness import table
 MAX_MB = 100    # far above what is needed, far below what a leak or a square would take
 
 
-def memory_mb(program):
+def memory_mb(process):
     """The most it ever had."""
-    status = pathlib.Path(f"/proc/{program.process.pid}/status").read_text()
+    status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
     return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) // 1024
 
 
@@ -74,7 +74,7 @@ class Many(stub.Case):
         self.wait_for_counts(server, {})
         self.assertEqual(self.podman.containers(), [])
         for program in agent, server:
-            used = memory_mb(program)
+            used = memory_mb(program.process)
             self.assertLess(used, MAX_MB, program.name)
             print(f"{program.name}: {used} MB at most")
             self.assertEqual(program.terminate(), 0)
