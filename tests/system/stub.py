@@ -111,7 +111,7 @@ class Case(harness.Case):
         self.podman = self.new_podman()
 
     def new_podman(self):
-        podman = Podman(self.folder / f"podman-{len(self.podmans)}")
+        podman = Podman(self.folder / self.unique("podman"))
         self.podmans.append(podman)
         return podman
 

@@ -8,7 +8,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import threading
 import unittest
 
 import yaml
@@ -23,66 +22,30 @@ AT_ONCE = 9      # most of them wait
 
 
 class Kills(stub.Case):
-    def setUp(self):
-        super().setUp()
-        self.making = threading.Lock()
-
-    def through(self, operation, steps, victim):
-        """One cluster a step; a few at a time."""
-        def attempt(step):
+    def through(self, cases):
+        """One cluster a case; a few at a time."""
+        def attempt(case):
             try:
-                self.one(operation, step, victim)
+                self.one(*case)
             except Exception as error:  # pylint: disable=broad-except
-                return f"{operation}, {victim} killed at {step}: {error}"
+                return f"{case}: {error!r}"
             return None
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-            wrong = [text for text in pool.map(attempt, steps) if text]
+            wrong = [text for text in pool.map(attempt, cases) if text]
         self.assertEqual(wrong, [], "\n\n".join(wrong))
 
-    def one(self, operation, step, victim):
-        with self.making:
-            name = self.unique("stest")
-            podman = self.new_podman()
-        target, changed = stub.workload(name), stub.workload(name, "changed")
-        kept = {"kept": stub.workload(name)}
-        before = kept if operation == "apply" else kept | {"target": target}
-        after = {"apply": kept | {"target": target}, "update": kept | {"target": changed}, "delete": kept}[operation]
-        manifests = [self.file(f"{name}-{which}.yaml", harness.manifest(workloads))
-                     for which, workloads in (("before", before), ("after", after))]
+    def one(self, operation, victim, step):
+        """A cluster in which an operation comes to a step of podman, where somebody is killed."""
+        cluster = Cluster(self, operation)
+        cluster.podman.pause_at(step)
+        cluster.begin(cluster.server.url)
+        stopped = self.wait_until(cluster.podman.reached, f"podman comes to {step}")
+        cluster.kill(victim, stopped)
+        cluster.podman.go_on()
+        cluster.restart(victim)
+        cluster.ends_well(victim)
 
-        server = self.server("-m", manifests[0])
-        agent = self.agent(server, name, podman=podman)
-        self.wait_for(server, **dict.fromkeys(before, "Running(Ok)"))
-        kept_id = podman.ids()["kept"]
-
-        podman.pause_at(step)
-        words = ["delete", "workload", "target"] if operation == "delete" else ["apply", manifests[1]]
-        cli = self.cli(server, *words)
-        stopped = self.wait_until(podman.reached, f"podman comes to {step}")
-        if victim == "agent":
-            agent.kill()
-        elif victim == "server":
-            server.kill()
-        elif victim == "cli":
-            cli.kill()
-        else:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(stopped, signal.SIGKILL)
-        podman.go_on()
-        if victim == "agent":
-            agent = self.agent(server, name, podman=podman)
-        elif victim == "server":
-            server = self.server("-m", manifests[1], port=server.port)
-
-        self.arrives(server, podman, name, after)
-        self.assertEqual(podman.ids()["kept"], kept_id)
-        if victim != "cli":
-            self.assertEqual(cli.wait(harness.SECONDS), 1 if victim == "server" else 0, cli.args)
-        self.assertEqual(agent.terminate(), 0)
-        self.assertEqual(server.terminate(), 0)
-        self.wait_until(lambda: agent.session() + server.session() == [], "no process is left")
-
-    def arrives(self, server, podman, name, wanted):
+    def arrives(self, server, podman, wanted):
         """One container for each workload and nothing else; a server may remember for a minute what an agent did not live to report."""
         commands = {workload: yaml.safe_load(spec["runtimeConfig"])["commandArgs"] for workload, spec in wanted.items()}
 
@@ -94,19 +57,84 @@ class Kills(stub.Case):
                     len(found) == len(wanted) and reported == {instance: "Running(Ok)" for _, instance, _, _, _ in found})
         harness.wait_until(is_so, f"it is so: {commands}", lambda: f"but {podman.containers()}, {self.instances(server)}")
 
-    def cli(self, server, *words):
-        process = subprocess.Popen([harness.PROGRAMS / "ank", "-k", "-s", server.url, *words], cwd=self.folder,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                   start_new_session=True, env=harness.clean_environment() | {"HOME": str(self.folder)})
+    def cli(self, url, *words):
+        path = self.folder / f"{self.unique('ank')}.log"
+        with path.open("w") as log:
+            process = subprocess.Popen([harness.PROGRAMS / "ank", "-k", "-s", url, *words], cwd=self.folder,
+                                       stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                                       env=harness.clean_environment() | {"HOME": str(self.folder)})
+        process.log = path.read_text
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         return process
 
 
+class Cluster:
+    """A server, an agent and the workload `kept`; `target` is added, changed or deleted."""
+
+    def __init__(self, case, operation):
+        self.case = case
+        self.name = case.unique("stest")
+        self.podman = case.new_podman()
+        kept, target = {"kept": stub.workload(self.name)}, {"target": stub.workload(self.name)}
+        changed = {"target": stub.workload(self.name, "changed")}
+        self.before = kept if operation == "apply" else kept | target
+        self.after = {"apply": kept | target, "update": kept | changed, "delete": kept}[operation]
+        manifest_before = case.file(f"{self.name}-before.yaml", harness.manifest(self.before))
+        self.manifest_after = case.file(f"{self.name}-after.yaml", harness.manifest(self.after))
+        self.words = ["delete", "workload", "target"] if operation == "delete" else ["apply", self.manifest_after]
+        self.server = case.server("-m", manifest_before)
+        self.cli = None
+        self.agent = None
+        self.start_agent(self.server)
+        case.wait_for(self.server, **dict.fromkeys(self.before, "Running(Ok)"))
+        self.kept_id = self.podman.ids()["kept"]
+
+    def start_agent(self, server, **more):
+        self.agent = self.case.agent(server, self.name, podman=self.podman, **more)
+
+    def begin(self, url):
+        self.cli = self.case.cli(url, *self.words)
+
+    def apply_again(self):
+        """As somebody would whose command did not end well."""
+        self.case.ank(self.server, "--no-wait", *self.words)
+
+    def kill(self, victim, podman):
+        if victim == "agent":
+            self.agent.kill()
+        elif victim == "server":
+            self.server.kill()
+        elif victim == "cli":
+            self.cli.kill()
+        else:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(podman, signal.SIGKILL)
+
+    def restart(self, victim):
+        if victim == "agent":
+            self.start_agent(self.server)
+        elif victim == "server":
+            self.server = self.case.server("-m", self.manifest_after, port=self.server.port)
+
+    def ends_well(self, victim):
+        self.case.arrives(self.server, self.podman, self.after)
+        self.case.assertEqual(self.podman.ids()["kept"], self.kept_id)
+        if victim != "cli":
+            code = self.cli.wait(harness.SECONDS)
+            self.case.assertEqual(code, 1 if victim == "server" else 0, f"{self.name}\n{self.cli.log()}\n{self.case.logs()}")
+        self.end()
+
+    def end(self):
+        self.case.assertEqual(self.agent.terminate(), 0)
+        self.case.assertEqual(self.server.terminate(), 0)
+        self.case.wait_until(lambda: self.agent.session() + self.server.session() == [], "no process is left")
+
+
 def add(operation, steps):
     for victim in "agent", "server", "cli", "podman":
         def test(self, victim=victim):
-            self.through(operation, steps, victim)
+            self.through([(operation, victim, step) for step in steps])
         setattr(Kills, f"test_{operation}_{victim}", test)
 
 

@@ -4,16 +4,108 @@
 """
 
 import pathlib
+import signal
 import sys
+import time
+import types
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import frames  # noqa: E402
+import stub  # noqa: E402
+import test_away  # noqa: E402
+import test_kills  # noqa: E402
 import test_many  # noqa: E402
+
+A_MINUTE = 65   # seconds; longer than any of our limits and periods
 
 
 class Thousand(test_many.Many):
     COUNT = 1000
     PAUSE = 2
+
+
+class AwayForAMinute(test_away.Away):
+    """The same, but nobody comes back early."""
+
+    def while_the_server_is_away(self, agent):
+        super().while_the_server_is_away(agent)
+        time.sleep(A_MINUTE)
+
+    def test_server_is_stopped(self):
+        """It is there and does not speak."""
+        server = self.server()
+        agent = self.agent(server)
+        name = agent.agent_name
+        self.apply(server, {"same": stub.workload(name), "dying": stub.workload(name)})
+        self.wait_for(server, same="Running(Ok)", dying="Running(Ok)")
+        before = self.podman.ids()
+        server.process.send_signal(signal.SIGSTOP)
+        self.addCleanup(server.process.send_signal, signal.SIGCONT)
+        self.assertIn("timed out", self.ank(server, "get", "workloads", code=1))
+        time.sleep(A_MINUTE)
+        self.assertIn(test_away.LOST, agent.log())
+        self.podman.kill("dying")
+        server.process.send_signal(signal.SIGCONT)
+        self.wait_for(server, same="Running(Ok)", dying="Failed(ExecFailed)")
+        self.assertEqual(self.podman.ids(), before)
+
+    def test_what_an_agent_did_not_live_to_report_is_forgotten(self):
+        server = self.server()
+        agent = self.agent(server)
+        name = agent.agent_name
+        self.apply(server, {"same": stub.workload(name), "target": stub.workload(name)})
+        self.wait_for(server, same="Running(Ok)", target="Running(Ok)")
+        self.podman.pause_at("rm:done")
+        self.ank(server, "--no-wait", "delete", "workload", "target")
+        self.wait_until(self.podman.reached, "podman has removed it")
+        agent.kill()
+        self.podman.go_on()
+        self.agent(server, name)
+        self.wait_for(server, same="Running(Ok)", target="AgentDisconnected")
+        time.sleep(A_MINUTE)
+        self.wait_for(server, same="Running(Ok)", target=None)
+
+
+class KilledAtMessages(test_kills.Kills):
+    """As at the steps of podman, but at the messages between the programs."""
+
+    def one(self, operation, victim, step):
+        link, direction, number = step
+        cluster = test_kills.Cluster(self, operation)
+        middleman = frames.Middleman(cluster.server.port)
+        self.addCleanup(middleman.close)
+        url = cluster.server.url
+        if link == "agent":
+            cluster.agent.kill()
+            cluster.start_agent(types.SimpleNamespace(url=middleman.url, cli=None), connected=False)
+            self.wait_for(cluster.server, **dict.fromkeys(cluster.before, "Running(Ok)"))
+        else:
+            url = middleman.url
+        middleman.hold(direction, number)
+        cluster.begin(url)
+        self.wait_until(lambda: middleman.held.is_set() or cluster.cli.poll() is not None, "the message comes, or there are fewer")
+        cluster.kill(victim, None)
+        middleman.go_on.set()
+        cluster.restart(victim)
+        cluster.apply_again()
+        self.arrives(cluster.server, cluster.podman, cluster.after)
+        self.assertEqual(cluster.podman.ids()["kept"], cluster.kept_id)
+        cluster.end()
+
+
+def remove_tests(owner):
+    for name in [name for name in dir(test_kills.Kills) if name.startswith("test_")]:
+        setattr(owner, name, None)
+
+
+remove_tests(KilledAtMessages)
+for chosen in "apply", "update", "delete":
+    for killed in "agent", "server", "cli":
+        def test(self, operation=chosen, victim=killed):
+            self.through([(operation, victim, (link, direction, number)) for link in ("agent", "cli")
+                          for direction in (frames.UP, frames.DOWN) for number in range(1, 5)])
+        setattr(KilledAtMessages, f"test_{chosen}_{killed}_at_messages", test)
 
 
 if __name__ == "__main__":
