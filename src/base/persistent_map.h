@@ -12,6 +12,7 @@
 // Iteration is in ascending order of the keys. The standard library compares strings byte by byte,
 // and so do we: the order is the same on every machine.
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -50,6 +51,12 @@ class PersistentMap {
 
   [[nodiscard]] PersistentMap set(Key key, Value value) const {
     return PersistentMap(insert(root_, std::move(key), std::move(value)));
+  }
+
+  // The map with all these entries set; they are in ascending order of their keys, each key once. Many of them cost little
+  // more than an allocation each, where as many calls of set() would copy the path to each.
+  [[nodiscard]] PersistentMap set_all(std::vector<std::pair<Key, Value>> entries) const {
+    return PersistentMap(merge(root_, entries.begin(), entries.end()));
   }
 
   // The map without the key; itself when the key is not there.
@@ -204,6 +211,21 @@ class PersistentMap {
     if (outweighs(less, greater))
       return balance(*less, less->left, link(less->right, node, greater));
     return remake(node, less, greater);
+  }
+
+  // The tree with the entries set.
+  template <class Iterator>
+  static NodePtr merge(const NodePtr& node, Iterator begin, Iterator end) {
+    if (begin == end) return node;
+    if (node == nullptr) return balanced(begin, end);
+    const auto is_less = [](const auto& entry, const Key& key) {
+      return compare(entry.first, key) < 0;
+    };
+    const Iterator middle = std::lower_bound(begin, end, node->key, is_less);
+    if (middle == end || compare(middle->first, node->key) != 0)
+      return link(merge(node->left, begin, middle), *node, merge(node->right, middle, end));
+    const Node replaced{std::move(middle->first), std::move(middle->second), nullptr, nullptr, 1};
+    return link(merge(node->left, begin, middle), replaced, merge(node->right, middle + 1, end));
   }
 
   static Parts split(const NodePtr& node, const Key& key) {

@@ -175,6 +175,40 @@ TEST(PersistentMap, OfSortedEntriesIsTheSameMapAndFlat) {
   for (int key = 0; key < 2'000; ++key) ASSERT_LE(depth_of(map, key), allowed_depth(map.size()));
 }
 
+TEST(PersistentMap, SettingAllIsLikeSettingEachAndLeavesTheOldMapAsItWas) {
+  EXPECT_TRUE(rc::check([](const std::vector<std::uint8_t>& old, const Plain& fresh,
+                           const std::vector<std::uint8_t>& replaced) {
+    const Map before = map_of(old);
+    Plain changes = fresh;
+    for (const auto number : replaced) changes[key_of(number)] = -1;
+    Plain expected = plain(before);
+    for (const auto& [key, value] : changes) expected[key] = value;
+    const Plain old_entries = plain(before);
+    const Map after = before.set_all({changes.begin(), changes.end()});
+    RC_ASSERT(plain(after) == expected);
+    RC_ASSERT(after.size() == expected.size());
+    RC_ASSERT(plain(before) == old_entries);
+  }));
+}
+
+TEST(PersistentMap, StaysFlatWhenManyAreSetAtOnce) {
+  EXPECT_TRUE(rc::check([](const std::vector<std::map<std::uint16_t, int>>& batches) {
+    CountedKeys map;
+    for (const auto& batch : batches) {
+      std::vector<std::pair<CountedKey, int>> entries;
+      for (const auto& [key, value] : batch) entries.emplace_back(CountedKey{key}, value);
+      map = map.set_all(std::move(entries));
+      for (const auto& [key, value] : batch)
+        RC_ASSERT(depth_of(map, key) <= allowed_depth(map.size()));
+    }
+  }));
+}
+
+TEST(PersistentMap, SettingNothingGivesTheSameMap) {
+  const Map map = Map().set("a", 1);
+  EXPECT_TRUE(map.set_all({}).same_as(map));
+}
+
 TEST(PersistentMap, StaysFlatWhateverIsSetAndErased) {
   EXPECT_TRUE(rc::check([](const std::vector<std::pair<std::uint8_t, bool>>& changes) {
     CountedKeys map;

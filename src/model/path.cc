@@ -86,6 +86,12 @@ Path Path::child(std::string segment) const {
   return path;
 }
 
+Path Path::child(const Path& below) const {
+  Path path = *this;
+  path.segments.insert(path.segments.end(), below.segments.begin(), below.segments.end());
+  return path;
+}
+
 Path parse_path(std::string_view mask) {
   Path path;
   if (mask.empty()) return path;

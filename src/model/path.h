@@ -19,6 +19,7 @@ struct Path {
 
   [[nodiscard]] bool empty() const { return segments.empty(); }
   [[nodiscard]] Path child(std::string segment) const;
+  [[nodiscard]] Path child(const Path& below) const;
 
   friend auto operator<=>(const Path&, const Path&) = default;
   friend bool operator==(const Path&, const Path&) = default;

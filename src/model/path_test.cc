@@ -63,7 +63,7 @@ CompleteState sample_state() {
                               .set("lst", Tree::List{"a", Tree::Map().set("k", "v")})
                               .set("empty", Tree::Map());
   state.workload_states.update({{{"web"}, {"1"}, {"agent_A"}}, ExecutionState(Phase::kRunningOk)});
-  state.workload_states.add_initial({{"idle"}, {"2"}, {}});
+  state.workload_states.add_initial({InstanceName{{"idle"}, {"2"}, {}}});
   return state;
 }
 

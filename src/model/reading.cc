@@ -24,11 +24,11 @@ Read<std::vector<std::string>> read_strings(const Tree& tree, const Path& path) 
   return strings;
 }
 
-Read<std::string> read_required_string(const Tree& parent, const Path& path,
-                                       const std::string& key) {
-  const auto value = parent.child(key);
-  if (!value) return misread(path, concat("missing field `", key, "`"));
-  return read_string(*value, path.child(key));
+Read<std::string> read_required_string(const Tree& parent, const Path& path, std::string_view key) {
+  const Tree::Map fields = parent.entries();
+  const Tree* value = fields.find(key);
+  if (value == nullptr) return misread(path, concat("missing field `", key, "`"));
+  return at(path, key, read_string(*value, {}));
 }
 
 }  // namespace tiphys

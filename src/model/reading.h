@@ -27,13 +27,19 @@ inline tl::unexpected<FieldError> misread(Path path, std::string offence) {
   return tl::unexpected<FieldError>(FieldError{std::move(path), std::move(offence)});
 }
 
+// What was read of a field, by itself, as a part of its parent: so paths are put together for errors only.
+template <class T>
+Read<T> at(const Path& parent, std::string_view key, Read<T> read) {
+  if (!read) read.error().path = parent.child(std::string(key)).child(read.error().path);
+  return read;
+}
+
 // "desiredState.workloads.w: missing field `agent`"
 std::string to_string(const FieldError& error);
 
 Read<std::string> read_string(const Tree& tree, const Path& path);
 Read<std::vector<std::string>> read_strings(const Tree& tree, const Path& path);
-Read<std::string> read_required_string(const Tree& parent, const Path& path,
-                                       const std::string& key);
+Read<std::string> read_required_string(const Tree& parent, const Path& path, std::string_view key);
 
 }  // namespace tiphys
 

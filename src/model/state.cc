@@ -1,6 +1,7 @@
 #include "model/state.h"
 
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/strings.h"
@@ -79,17 +80,18 @@ Read<State> read_state(const Tree& tree, const Path& path, const State& base) {
   TIPHYS_READ(state.configs, read_map(tree, path, "configs"));
 
   std::optional<FieldError> error;
-  Tree::Map workloads = state.workloads;
+  const Path path_of_workloads = path.child("workloads");
+  std::vector<std::pair<std::string, Tree>> workloads;
   const auto read = [&](const std::string& name, const Tree* known, const Tree* given) {
     if (given == nullptr || error) return;
-    auto workload = read_workload(*given, path.child("workloads").child(name));
+    auto workload = at(path_of_workloads, name, read_workload(*given, {}));
     const WorkloadPtr before = known == nullptr ? nullptr : known->object<Workload>();
     if (!workload) {
       error = std::move(workload).error();
     } else if (before != nullptr && *before == **workload) {
-      workloads = workloads.set(name, before);  // what did not change stays shared
+      workloads.emplace_back(name, before);  // what did not change stays shared
     } else if (!given->object<Workload>()) {
-      workloads = workloads.set(name, *std::move(workload));
+      workloads.emplace_back(name, *std::move(workload));
     }
   };
   // Not by equality: a map that equals a workload still has to become one.
@@ -101,7 +103,7 @@ Read<State> read_state(const Tree& tree, const Path& path, const State& base) {
                             error = misread_config_item(*changed, path.child("configs").child(key));
                         });
   if (error) return tl::unexpected<FieldError>(*std::move(error));
-  state.workloads = std::move(workloads);
+  state.workloads = state.workloads.set_all(std::move(workloads));
   return state;
 }
 

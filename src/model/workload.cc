@@ -119,7 +119,7 @@ Read<std::map<std::string, std::string>> read_string_map(const Tree& tree, const
   std::map<std::string, std::string> map;
   std::optional<FieldError> error;
   tree.entries().for_each([&](const std::string& key, const Tree& value) {
-    auto text = read_string(value, path.child(key));
+    auto text = at(path, key, read_string(value, {}));
     if (text)
       map.emplace_hint(map.end(), key, *std::move(text));
     else if (!error)
@@ -248,24 +248,25 @@ Read<WorkloadPtr> read_workload(const Tree& tree, const Path& path) {
   TIPHYS_READ(workload->runtime, read_required_string(tree, path, "runtime"));
   TIPHYS_READ(const std::string runtime_config, read_required_string(tree, path, "runtimeConfig"));
   workload->runtime_config = trim(runtime_config);
-  if (const auto value = tree.child("restartPolicy")) {
+  const Tree::Map fields = tree.entries();
+  if (const Tree* value = fields.find("restartPolicy")) {
     TIPHYS_READ(workload->restart_policy,
-                read_word(*value, path.child("restartPolicy"), parse_restart_policy));
+                at(path, "restartPolicy", read_word(*value, {}, parse_restart_policy)));
   }
-  if (const auto value = tree.child("dependencies")) {
-    TIPHYS_READ(workload->dependencies, read_dependencies(*value, path.child("dependencies")));
+  if (const Tree* value = fields.find("dependencies")) {
+    TIPHYS_READ(workload->dependencies, at(path, "dependencies", read_dependencies(*value, {})));
   }
-  if (const auto value = tree.child("tags"); value && !value->is_null()) {
-    TIPHYS_READ(workload->tags, read_string_map(*value, path.child("tags")));
+  if (const Tree* value = fields.find("tags"); value != nullptr && !value->is_null()) {
+    TIPHYS_READ(workload->tags, at(path, "tags", read_string_map(*value, {})));
   }
-  if (const auto value = tree.child("configs")) {
-    TIPHYS_READ(workload->configs, read_string_map(*value, path.child("configs")));
+  if (const Tree* value = fields.find("configs")) {
+    TIPHYS_READ(workload->configs, at(path, "configs", read_string_map(*value, {})));
   }
-  if (const auto value = tree.child("files")) {
-    TIPHYS_READ(workload->files, read_list(*value, path.child("files"), read_file));
+  if (const Tree* value = fields.find("files")) {
+    TIPHYS_READ(workload->files, at(path, "files", read_list(*value, {}, read_file)));
   }
-  if (const auto value = tree.child("controlInterfaceAccess")) {
-    TIPHYS_READ(workload->access, read_access(*value, path.child("controlInterfaceAccess")));
+  if (const Tree* value = fields.find("controlInterfaceAccess")) {
+    TIPHYS_READ(workload->access, at(path, "controlInterfaceAccess", read_access(*value, {})));
   }
   return workload;
 }

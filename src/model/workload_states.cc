@@ -1,5 +1,6 @@
 #include "model/workload_states.h"
 
+#include <map>
 #include <memory>
 #include <string>
 
@@ -65,10 +66,26 @@ std::vector<WorkloadState> WorkloadStates::of_workload(const WorkloadName& workl
   return states;
 }
 
-void WorkloadStates::add_initial(const InstanceName& instance) {
-  if (find(instance) != nullptr) return;
-  put(instance,
-      ExecutionState(instance.agent.empty() ? Phase::kNotScheduled : Phase::kPendingInitial));
+void WorkloadStates::add_initial(const std::vector<InstanceName>& instances) {
+  const auto state_of_new = [](Phase phase) {
+    return Tree(std::make_shared<const ExecutionState>(phase));
+  };
+  const Tree pending = state_of_new(Phase::kPendingInitial);
+  const Tree not_scheduled = state_of_new(Phase::kNotScheduled);
+  std::map<std::string, std::map<std::string, Tree>> added;  // ids by agent and workload
+  for (const auto& [workload, id, agent] : instances) {
+    const Tree* workloads = by_agent_.find(agent.value);
+    Tree& ids = added[agent.value][workload.value];
+    if (ids.is_null() && workloads != nullptr)
+      ids = workloads->child(workload.value).value_or(Tree());
+    if (const Tree::Map known = ids.entries(); known.find(id.value) == nullptr)
+      ids = known.set(id.value, agent.empty() ? not_scheduled : pending);
+  }
+  for (const auto& [agent, workloads] : added) {
+    const Tree* known = by_agent_.find(agent);
+    const Tree::Map before = known == nullptr ? Tree::Map() : known->entries();
+    by_agent_ = by_agent_.set(agent, before.set_all({workloads.begin(), workloads.end()}));
+  }
 }
 
 void WorkloadStates::update(const WorkloadState& state) {

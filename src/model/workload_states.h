@@ -20,7 +20,7 @@ class WorkloadStates {
   [[nodiscard]] std::vector<WorkloadState> of_workload(const WorkloadName& workload) const;
 
   // Pending(Initial), or NotScheduled without an agent; an instance that has a state keeps it.
-  void add_initial(const InstanceName& instance);
+  void add_initial(const std::vector<InstanceName>& instances);
   // Stores what was reported; Removed takes the entry away.
   void update(const WorkloadState& state);
   void remove(const InstanceName& instance);

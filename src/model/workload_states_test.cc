@@ -88,14 +88,14 @@ TEST(WorkloadStates, MarksAllStatesOfAnAgentAsDisconnected) {
 // [utest->swdd~api-state-map-for-workload-execution-states~1]
 TEST(WorkloadStates, GivesAddedWorkloadsAnInitialState) {
   WorkloadStates states;
-  for (const auto& name : {kWeb, kIdle}) states.add_initial(name);
+  states.add_initial({kWeb, kIdle});
   EXPECT_EQ(state_of(states, kWeb), ExecutionState(Phase::kPendingInitial, ""));
   EXPECT_EQ(state_of(states, kIdle), ExecutionState(Phase::kNotScheduled, ""));
 }
 
 TEST(WorkloadStates, LeavesAnInstanceItsStateWhenItIsAddedAgain) {
   auto states = all_running();
-  states.add_initial(kWeb);
+  states.add_initial({kWeb});
   EXPECT_EQ(state_of(states, kWeb), running(kWeb).state);
 }
 

@@ -48,8 +48,8 @@ State first_state() {
 Tree first_tree(const State& desired) {
   CompleteState state;
   state.desired = desired;
-  state.workload_states.add_initial({{"idle"}, {"1"}, {}});
-  state.workload_states.add_initial({{"web"}, {"2"}, {"agent_A"}});
+  state.workload_states.add_initial(
+      {InstanceName{{"idle"}, {"1"}, {}}, InstanceName{{"web"}, {"2"}, {"agent_A"}}});
   return state.to_tree();
 }
 

@@ -1,7 +1,6 @@
 #include "core/server/server_machine.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "base/check.h"
@@ -422,8 +421,9 @@ void ServerMachine::set_agent_tags(const std::map<std::string, Tags>& tags) {
 std::vector<DeletedWorkload> ServerMachine::settle_states(const UpdatePlan& plan) {
   std::vector<DeletedWorkload> for_agents;
   std::vector<WorkloadState> removed;
-  std::set<InstanceName> added;
-  for (const auto& spec : plan.added) added.insert(spec->instance());
+  std::vector<InstanceName> added;  // in ascending order, as the plan has them
+  added.reserve(plan.added.size());
+  for (const auto& spec : plan.added) added.push_back(spec->instance());
   for (const auto& spec : plan.deleted) {
     const InstanceName& instance = spec->instance();
     const ExecutionState* state = state_.workload_states.find(instance);
@@ -433,9 +433,10 @@ std::vector<DeletedWorkload> ServerMachine::settle_states(const UpdatePlan& plan
       continue;
     }
     state_.workload_states.remove(instance);
-    if (!added.contains(instance)) removed.push_back({instance, ExecutionState(Phase::kRemoved)});
+    if (!std::binary_search(added.begin(), added.end(), instance))
+      removed.push_back({instance, ExecutionState(Phase::kRemoved)});
   }
-  for (const auto& spec : plan.added) state_.workload_states.add_initial(spec->instance());
+  state_.workload_states.add_initial(added);
   broadcast(removed);
   return for_agents;
 }

@@ -173,14 +173,15 @@ Result<std::vector<std::string>> check_state(const CompleteState& current, const
 Result<UpdatePlan> plan_workloads(const CompleteState& current, State wanted) {
   UpdatePlan plan;
   Status status;
-  plan.effective_workloads = current.effective_workloads;
+  Tree::Map kept = current.effective_workloads;
+  std::vector<std::pair<std::string, Tree>> effective;
   Tree::Map::difference(
       current.desired.workloads, wanted.workloads,
       [&](const std::string& name, const Tree* old_value, const Tree* new_value) {
         if (!status) return;
         if (old_value != nullptr) {
           plan.deleted.push_back(current.effective_workloads.find(name)->object<WorkloadSpec>());
-          plan.effective_workloads = plan.effective_workloads.erase(name);
+          if (new_value == nullptr) kept = kept.erase(name);
         }
         if (new_value == nullptr) return;
         auto spec = checked_spec(name, new_value->object<Workload>());
@@ -188,10 +189,11 @@ Result<UpdatePlan> plan_workloads(const CompleteState& current, State wanted) {
           status = invalid_state(spec.error().message);
           return;
         }
-        plan.effective_workloads = plan.effective_workloads.set(name, *spec);
+        effective.emplace_back(name, *spec);
         plan.added.push_back(*std::move(spec));
       });
   TIPHYS_REQUIRE(status);
+  plan.effective_workloads = kept.set_all(std::move(effective));
   plan.desired = std::move(wanted);
   return plan;
 }

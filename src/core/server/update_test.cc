@@ -35,7 +35,7 @@ CompleteState current_state() {
   const UpdatePlan plan = plan_state(state, desired).value();
   state.desired = plan.desired;
   state.effective_workloads = plan.effective_workloads;
-  for (const auto& spec : plan.added) state.workload_states.add_initial(spec->instance());
+  for (const auto& spec : plan.added) state.workload_states.add_initial({spec->instance()});
   auto attributes = std::make_shared<AgentAttributes>();
   attributes->tags = {{"zone", "front"}, {"rack", "7"}};
   attributes->status = AgentStatus{12, 4096};

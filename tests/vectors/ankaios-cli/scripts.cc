@@ -270,7 +270,7 @@ CompleteState state_of_manifest(const std::string& text) {
     const auto spec = WorkloadSpec::make(name, std::make_shared<const Workload>(workload));
     TIPHYS_CHECK(spec.has_value(), "a recorded workload is good");
     state.effective_workloads = state.effective_workloads.set(name, Tree(*spec));
-    state.workload_states.add_initial((*spec)->instance());
+    state.workload_states.add_initial({(*spec)->instance()});
   });
   return state;
 }

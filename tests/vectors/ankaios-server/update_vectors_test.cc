@@ -177,7 +177,7 @@ class Server {
     rendered.workloads.for_each([&](const std::string& name, const Tree& workload) {
       const auto spec = WorkloadSpec::make(name, workload.object<Workload>()).value();
       state_.effective_workloads = state_.effective_workloads.set(name, spec);
-      state_.workload_states.add_initial(spec->instance());
+      state_.workload_states.add_initial({spec->instance()});
     });
   }
 
@@ -247,7 +247,7 @@ class Server {
     }
     for (const auto& spec : plan->added) {
       success["addedWorkloads"].push_back(to_string(spec->instance()));
-      state_.workload_states.add_initial(spec->instance());
+      state_.workload_states.add_initial({spec->instance()});
     }
     return Json{{"UpdateStateSuccess", success}};
   }
