@@ -189,7 +189,16 @@ class Converter {
   Converted<Tree> files(const YamlNode& node) { return list_of(node, &Converter::file); }
   Converted<Tree> rules(const YamlNode& node) { return list_of(node, &Converter::rule); }
 
+  // Read at once: trees of all workloads side by side would take more memory than all the rest. One that cannot be read
+  // stays as it is, for the model to say why in its turn.
   Converted<Tree> workload(const YamlNode& node) {
+    auto fields = workload_fields(node);
+    if (!fields) return fields;
+    auto read = read_workload(*fields, {});
+    return read ? Tree(*std::move(read)) : fields;
+  }
+
+  Converted<Tree> workload_fields(const YamlNode& node) {
     return map_of_fields(node, {{"agent", &Converter::text},
                                 {"runtime", &Converter::text},
                                 {"runtimeConfig", &Converter::text},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -205,6 +206,8 @@ class Builder {
   struct Frame {
     YamlNode node;
     std::string anchor;
+    std::size_t first_item = 0;  // of its own among those of all frames
+    std::size_t first_entry = 0;
     bool awaits_value = false;  // a map whose last entry has a key only
   };
 
@@ -276,6 +279,8 @@ class Builder {
     frame.node.kind = kind;
     frame.node.position = position;
     frame.anchor = name_of(start.anchor);
+    frame.first_item = items_.size();
+    frame.first_entry = entries_.size();
     if (awaits_key()) return refuse(frame.node.position, "a key must be a scalar");
     if (frames_.size() >= limits_.max_depth) return refuse_depth(frame.node.position);
     apply_tag(frame.node, name_of(start.tag));
@@ -283,10 +288,22 @@ class Builder {
   }
 
   void close() {
-    refuse_duplicate(frames_.back().node);
+    YamlNode& node = frames_.back().node;
+    node.items = take_last(items_, frames_.back().first_item);
+    node.entries = take_last(entries_, frames_.back().first_entry);
+    refuse_duplicate(node);
     Frame frame = std::move(frames_.back());
     frames_.pop_back();
     if (!error_) take(std::move(frame.node), frame.anchor, Extent{1, 0, 0});
+  }
+
+  // Into a vector that is as large as need be.
+  template <class T>
+  static std::vector<T> take_last(std::vector<T>& from, std::size_t first) {
+    const auto begin = from.begin() + static_cast<std::ptrdiff_t>(first);
+    std::vector<T> taken(std::make_move_iterator(begin), std::make_move_iterator(from.end()));
+    from.erase(begin, from.end());
+    return taken;
   }
 
   // Puts a complete node where it belongs.
@@ -314,13 +331,13 @@ class Builder {
     } else if (awaits_key()) {
       if (node.kind != YamlNode::Kind::kScalar)
         return refuse(node.position, "a key must be a scalar");
-      frames_.back().node.entries.push_back({std::move(node.text), node.position, {}});
+      entries_.push_back({std::move(node.text), node.position, {}});
       frames_.back().awaits_value = true;
     } else if (frames_.back().node.kind == YamlNode::Kind::kMap) {
-      frames_.back().node.entries.back().value = std::move(node);
+      entries_.back().value = std::move(node);
       frames_.back().awaits_value = false;
     } else {
-      frames_.back().node.items.push_back(std::move(node));
+      items_.push_back(std::move(node));
     }
   }
 
@@ -355,18 +372,24 @@ class Builder {
   [[nodiscard]] Path path() const {
     constexpr std::size_t kMaxSegments = 16;
     Path path;
-    for (const auto& frame : frames_) {
-      if (path.segments.size() == kMaxSegments) break;
+    for (std::size_t i = 0; i < frames_.size() && path.segments.size() < kMaxSegments; ++i) {
+      const Frame& frame = frames_[i];
+      const bool is_last = i + 1 == frames_.size();
+      const std::size_t items = is_last ? items_.size() : frames_[i + 1].first_item;
+      const std::size_t entries = is_last ? entries_.size() : frames_[i + 1].first_entry;
       if (frame.node.kind == YamlNode::Kind::kList)
-        path.segments.push_back(std::to_string(frame.node.items.size()));
+        path.segments.push_back(std::to_string(items - frame.first_item));
       else if (frame.awaits_value)
-        path.segments.push_back(frame.node.entries.back().key);
+        path.segments.push_back(entries_[entries - 1].key);
     }
     return path;
   }
 
   const YamlLimits& limits_;
   std::vector<Frame> frames_;
+  // Of all open lists and maps, the innermost last: a frame's own are put together once it is complete.
+  std::vector<YamlNode> items_;
+  std::vector<YamlEntry> entries_;
   std::map<std::string, YamlNode, std::less<>> anchors_;
   std::vector<YamlNode> documents_;
   std::size_t nodes_ = 0;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -92,6 +93,8 @@ Result<std::string> read_file(const std::string& path, FileKind kind) {
     return fail(Code::kInvalidArgument, concat("\"", path, "\": it is not a regular file"));
 
   std::string text;
+  if (S_ISREG(about.st_mode))
+    text.reserve(std::min(static_cast<std::size_t>(about.st_size), kMaxFileBytes));
   while (true) {
     std::array<char, 16384> chunk;
     const ssize_t count = ::read(file.number(), chunk.data(), chunk.size());

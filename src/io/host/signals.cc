@@ -1,6 +1,7 @@
 #include "io/host/signals.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -27,6 +28,7 @@ std::string_view name_of(int signal) {
 void prepare_process() {
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGCHLD, SIG_DFL);
+  ::mallopt(M_ARENA_MAX, 1);
   // The lowest free number is taken, so the loop ends with the first one above standard error.
   int descriptor = 0;
   do {

@@ -11,7 +11,8 @@ namespace tiphys::host {
 
 // Before anything else in main(): a peer that closes a pipe ends a write with an error instead of the process, how our
 // children end can be asked even if whoever started us did not want to know of its own, and standard input, output and
-// error are open, so that no socket ever gets their numbers.
+// error are open, so that no socket ever gets their numbers. All threads share one heap, because the library asks the kernel
+// for every single page of a further one.
 void prepare_process();
 
 // Tells the first of SIGTERM, SIGINT and SIGHUP that arrives, once, on the executor. A second one ends the process the
