@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace tiphys {
 namespace {
@@ -63,6 +64,17 @@ Decoded decode_last(std::string_view text) {
   return decoded.valid && start + decoded.size == text.size() ? decoded : Decoded{};
 }
 
+// Eight bytes at a time; what it leaves of them is for others. Most text is ASCII, which need not be decoded.
+std::size_t ascii_prefix(std::string_view text) {
+  constexpr std::uint64_t kHighBits = 0x8080808080808080U;
+  std::size_t length = 0;
+  for (std::uint64_t word = 0; text.size() - length >= sizeof(word); length += sizeof(word)) {
+    std::memcpy(&word, text.data() + length, sizeof(word));
+    if ((word & kHighBits) != 0) break;
+  }
+  return length;
+}
+
 }  // namespace
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -101,11 +113,12 @@ std::string_view trim(std::string_view text) {
 bool is_valid_utf8(std::string_view text) { return valid_utf8_prefix(text) == text.size(); }
 
 std::size_t valid_utf8_prefix(std::string_view text) {
-  std::size_t length = 0;
+  std::size_t length = ascii_prefix(text);
   while (length < text.size()) {
     const Decoded decoded = decode(text.substr(length));
     if (!decoded.valid) break;
     length += decoded.size;
+    length += ascii_prefix(text.substr(length));
   }
   return length;
 }

@@ -44,6 +44,12 @@ TEST(Strings, FindsWhereUtf8Ends) {
                               "b"),
             3U);
   EXPECT_EQ(valid_utf8_prefix("a\xc3\xa4\xe2\x82"), 3U);
+  for (std::size_t before = 0; before < 20; ++before) {
+    const std::string ascii(before, 'a');
+    EXPECT_EQ(valid_utf8_prefix(ascii + "\xff" + ascii), before);
+    EXPECT_EQ(valid_utf8_prefix(ascii + "\xc3\xa4" + ascii), 2 * before + 2);
+    EXPECT_EQ(valid_utf8_prefix(ascii + "\xc3\xa4" + ascii + "\x80"), 2 * before + 2);
+  }
 }
 
 TEST(Strings, ReplacesWhatIsIllFormed) {
