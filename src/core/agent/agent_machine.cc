@@ -120,7 +120,7 @@ std::set<Token> AgentMachine::list_all_runtimes() {
 
 void AgentMachine::listing_answered(Token token, const std::vector<FoundWorkload>& found,
                                     Instant now) {
-  sweep_answered(token, found);
+  sweep_answered(token, found, now);
   if (!arrival_ || arrival_->awaited.erase(token) == 0) return;
   arrival_->found.insert(arrival_->found.end(), found.begin(), found.end());
   if (arrival_->awaited.empty()) finish_arrival(now);
@@ -260,12 +260,19 @@ void AgentMachine::sweep() {
   if (sweep_awaited_.empty()) arm_sweep();
 }
 
-void AgentMachine::sweep_answered(Token token, const std::vector<FoundWorkload>& found) {
+void AgentMachine::sweep_answered(Token token, const std::vector<FoundWorkload>& found,
+                                  Instant now) {
   if (sweep_awaited_.erase(token) == 0) return;
   // While a server's list is waiting for its own listings, a container of no loop may be about to get one.
   if (!arrival_)
-    for (const auto& container : found)
-      if (!is_ours(container)) take_away(container);
+    for (const auto& container : found) {
+      const auto managed = roster_.find(container.instance.workload.value);
+      if (managed != roster_.end() && found_as(container) == Found::kRunning &&
+          managed->second->lacks(container.runtime, container.instance) && !is_leaving(container))
+        tell(*managed->second, workload::Resume{container.container}, now);
+      else if (!is_ours(container))
+        take_away(container);
+    }
   if (sweep_awaited_.empty()) arm_sweep();
 }
 

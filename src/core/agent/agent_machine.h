@@ -7,7 +7,9 @@
 // A ServerHello is the complete list of what shall run here: the machine first asks every runtime what is there
 // already, holds every later change back until they answered, and then finds for each (wanted workload, found
 // container) pair what to do (harmonise.h). An UpdateWorkload is a change to that list. A sweep takes away, every now
-// and then, containers of this agent that no loop has in hand: a call to a runtime can outlive the agent that made it.
+// and then, containers of this agent that no loop has in hand: a call to a runtime can outlive the agent that made it. One
+// that runs and is just what a loop has given up to create is adopted instead: a runtime that could not say what is there
+// when the list came may have had it all along.
 
 #include <cstdint>
 #include <map>
@@ -127,7 +129,7 @@ class AgentMachine {
   [[nodiscard]] bool is_leaving(const FoundWorkload& found) const;
   [[nodiscard]] bool is_leaving(const InstanceName& instance) const;
   void sweep();
-  void sweep_answered(Token token, const std::vector<FoundWorkload>& found);
+  void sweep_answered(Token token, const std::vector<FoundWorkload>& found, Instant now);
   [[nodiscard]] bool is_ours(const FoundWorkload& found) const;
   void arm_sweep();
   std::set<Token> list_all_runtimes();

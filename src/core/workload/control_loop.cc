@@ -86,6 +86,11 @@ WorkloadSpecPtr ControlLoop::wanted() const {
   return spec_;
 }
 
+bool ControlLoop::lacks(const std::string& runtime, const InstanceName& instance) const {
+  return stage_ == Stage::kSettled && !container_ && spec_ != nullptr && runtime == runtime_ &&
+         instance == instance_;
+}
+
 bool ControlLoop::may_own(const std::string& runtime, const InstanceName& instance,
                           const ContainerId& container) const {
   return runtime == runtime_ &&

@@ -168,6 +168,8 @@ class ControlLoop {
   // What the loop works towards: the spec of the newest command, or nothing when that is a delete.
   [[nodiscard]] WorkloadSpecPtr wanted() const;
   // Could this container be the one that the loop has in hand? While a creation is under way its id is not known yet.
+  // Whether it wants that instance, has no container for it and has given up making one.
+  [[nodiscard]] bool lacks(const std::string& runtime, const InstanceName& instance) const;
   [[nodiscard]] bool may_own(const std::string& runtime, const InstanceName& instance,
                              const ContainerId& container) const;
   // The instance whose states the loop reports now.
