@@ -1,6 +1,8 @@
 // One file with several names: what it is depends on the name it was called by. Programs of one file share its memory.
 
 #include <array>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -34,8 +36,9 @@ int main(int argc, char** argv) {
   for (const auto& program : kPrograms) {
     if (program.name != called) continue;
     if (argc == 2 && asks_for_version(argv[1])) {
+      std::signal(SIGPIPE, SIG_IGN);  // whoever asked may have gone
       std::printf("%s %s\n", program.name.data(), tiphys::kVersion.data());
-      return std::fflush(stdout) == 0 ? 0 : 1;
+      return std::fflush(stdout) == 0 || errno == EPIPE ? 0 : 1;
     }
     return program.main(argc, argv);
   }

@@ -14,9 +14,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "cli/ank.h"
 #include "cli/test_server.h"
 #include "model/state.h"
 
@@ -25,15 +25,32 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// Becomes `ank` with these words; for a child.
-[[noreturn]] void become_ank(Words words) {
-  ::setenv("HOME", "/nowhere", 1);
-  ::setenv("TERM", "xterm", 1);
-  words.insert(words.begin(), "ank");
-  std::vector<char*> argv;
-  for (auto& word : words) argv.push_back(word.data());
-  ::_exit(run_ank(static_cast<int>(argv.size()), argv.data()));
-}
+// The program with its words and environment, made ready before a child is forked: other threads of this process may hold
+// any lock at that moment, so a child may do nothing but become it.
+class Ank {
+ public:
+  explicit Ank(Words words, bool colours = true) : words_(std::move(words)) {
+    const char* folder = std::getenv("TIPHYS_PROGRAMS");
+    program_ = std::string(folder == nullptr ? "build/dev/bin" : folder) + "/ank";
+    words_.insert(words_.begin(), "ank");
+    if (!colours) environment_.emplace_back("NO_COLOR=1");
+    for (auto& word : words_) argv_.push_back(word.data());
+    for (auto& variable : environment_) envp_.push_back(variable.data());
+    argv_.push_back(nullptr);
+    envp_.push_back(nullptr);
+  }
+  [[noreturn]] void become() const {
+    ::execve(program_.c_str(), argv_.data(), envp_.data());
+    ::_exit(126);
+  }
+
+ private:
+  std::string program_;
+  Words words_;
+  Words environment_{"HOME=/nowhere", "TERM=xterm"};
+  std::vector<char*> argv_;
+  std::vector<char*> envp_;
+};
 
 int wait_status(pid_t child) {
   int status = 0;
@@ -44,10 +61,11 @@ int wait_status(pid_t child) {
 
 // `prepare` arranges the descriptors of the child.
 int status_of(const Words& words, const std::function<void()>& prepare) {
+  const Ank ank(words);
   const pid_t child = ::fork();
   if (child == 0) {
     prepare();
-    become_ank(words);
+    ank.become();
   }
   return wait_status(child);
 }
@@ -65,13 +83,9 @@ class OnTerminal {
  public:
   OnTerminal(const Words& words, unsigned short columns, bool colours = true) {
     winsize size{24, columns, 0, 0};
+    const Ank ank(words, colours);
     child_ = ::forkpty(&terminal_, nullptr, nullptr, &size);
-    if (child_ != 0) return;
-    if (colours)
-      ::unsetenv("NO_COLOR");
-    else
-      ::setenv("NO_COLOR", "1", 1);
-    become_ank(words);
+    if (child_ == 0) ank.become();
   }
   ~OnTerminal() { ::close(terminal_); }
   OnTerminal(const OnTerminal&) = delete;

@@ -80,7 +80,9 @@ struct ScriptedServer::Impl {
         : impl_(impl), call_(std::move(call)) {}
 
     void start() {
-      call_->start([self = shared_from_this()](rpc::CallEvent event) {
+      call_->start([weak = weak_from_this()](rpc::CallEvent event) {
+        const auto self = weak.lock();
+        if (!self) return;
         match(
             event, [&](const rpc::Message& e) { self->take(e.bytes); },
             [&](const rpc::HalfClosed&) { self->end({}); },
@@ -123,17 +125,22 @@ struct ScriptedServer::Impl {
 
   explicit Impl(Script how) : script(std::move(how)) {
     rpc::ListenOptions options;
-    options.handlers.add(std::string(link::kConnectCli),
-                         {.take = [this](std::shared_ptr<rpc::ServerCall> call) {
-                           std::make_shared<Conversation>(*this, std::move(call))->start();
-                         }});
+    options.handlers.add(
+        std::string(link::kConnectCli), {.take = [this](std::shared_ptr<rpc::ServerCall> call) {
+          conversations.push_back(std::make_shared<Conversation>(*this, std::move(call)));
+          conversations.back()->start();
+        }});
     serving.start(std::move(options), script.tls);
   }
-  ~Impl() { serving.stop(); }
+  ~Impl() {
+    serving.stop();
+    conversations.clear();  // while there is still the loop that their calls lived on
+  }
 
   const Script script;
   std::mutex mutex;
   std::vector<ToServer> heard;  // guarded by the mutex
+  std::vector<std::shared_ptr<Conversation>> conversations;
   Serving serving;
 };
 

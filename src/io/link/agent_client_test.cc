@@ -31,20 +31,29 @@ class AgentClientTest : public ::testing::Test {
     bool reads = true;
   };
 
+  ~AgentClientTest() override {
+    client.reset();
+    network.cut();
+    server.close(Duration::zero(), [] {});
+    threads.settle();
+  }
+
   void listen() {
     rpc::ListenOptions options;
     options.handlers.add(
         std::string(kConnectAgent), {.take = [this](std::shared_ptr<rpc::ServerCall> call) {
           auto served = std::make_shared<Served>();
           served->call = call;
-          call->start([served](rpc::CallEvent event) {
+          call->start([weak = std::weak_ptr(served)](rpc::CallEvent event) {
+            const auto self = weak.lock();
+            if (!self) return;
             match(
                 std::move(event),
                 [&](const rpc::Message& e) {
-                  served->messages.push_back(summary(*wire::decode_to_server(e.bytes)));
-                  if (served->reads) served->call->want();
+                  self->messages.push_back(summary(*wire::decode_to_server(e.bytes)));
+                  if (self->reads) self->call->want();
                 },
-                [&](rpc::Finished e) { served->outcome = std::move(e.outcome); },
+                [&](rpc::Finished e) { self->outcome = std::move(e.outcome); },
                 [](const auto&) {});
           });
           call->want();

@@ -29,6 +29,13 @@ const FromServer kAnswer = Response{"1", ErrorResponse{"no"}};
 // A server that answers each hello with headers, each request with a refusal, and a goodbye with the end.
 class CommandConnectionTest : public ::testing::Test {
  protected:
+  ~CommandConnectionTest() override {
+    connection.reset();
+    last.reset();
+    server.close(Duration::zero(), [] {});
+    threads.settle();
+  }
+
   void listen(std::optional<host::TlsContext> tls = std::nullopt) {
     rpc::ListenOptions options;
     for (const auto method : {kConnectCli, kConnectCommand})
@@ -43,15 +50,17 @@ class CommandConnectionTest : public ::testing::Test {
   void serve(const std::shared_ptr<rpc::ServerCall>& call) {
     methods.push_back(call->method());
     last = call;
-    call->start([this, call](rpc::CallEvent event) {
+    call->start([this, weak = std::weak_ptr(call)](rpc::CallEvent event) {
+      const auto self = weak.lock();
+      if (!self) return;
       const auto* message = std::get_if<rpc::Message>(&event);
       if (message == nullptr) return;
       const auto decoded = *wire::decode_to_server(message->bytes);
       heard.push_back(summary(decoded));
-      if (std::holds_alternative<CommanderHello>(decoded)) greet(*call);
-      if (std::holds_alternative<Request>(decoded)) call->send({wire::encode(kAnswer)});
-      if (std::holds_alternative<Goodbye>(decoded)) call->finish({});
-      call->want();
+      if (std::holds_alternative<CommanderHello>(decoded)) greet(*self);
+      if (std::holds_alternative<Request>(decoded)) self->send({wire::encode(kAnswer)});
+      if (std::holds_alternative<Goodbye>(decoded)) self->finish({});
+      self->want();
     });
     call->want();
   }

@@ -55,6 +55,11 @@ struct Threads {
   QueuedStrand strand;
   bool strand_runs = true;
 
+  // Before what it served goes: calls that have ended say so and let go of each other.
+  void settle() {
+    io.restart();
+    io.poll();
+  }
   // Lets everything happen until the condition holds; false if it does not within half a minute.
   template <class Condition>
   [[nodiscard]] bool until(const Condition& condition) {
