@@ -182,6 +182,7 @@ std::optional<Refusal> check_framing(const RequestHead& head) {
 struct RequestReader::Impl {
   Reading<true> reading;
   RequestHead head{};
+  std::size_t max_body = std::numeric_limits<std::size_t>::max();
 };
 
 RequestReader::RequestReader(std::size_t max_head_bytes)
@@ -191,6 +192,9 @@ RequestReader::RequestReader(RequestReader&&) noexcept = default;
 RequestReader& RequestReader::operator=(RequestReader&&) noexcept = default;
 
 tl::expected<Progress, Refusal> RequestReader::read(std::string& bytes) {
+  // Beast compares an announced length with the limit only while it reads the head, which is before the limit is known.
+  if (impl_->head.content_length && *impl_->head.content_length > impl_->max_body)
+    return tl::unexpected(Reading<true>::to_refusal(BeastError::body_limit));
   auto progress = impl_->reading.read(bytes);
   if (!progress || *progress != Progress::kHead) return progress;
   auto& parser = impl_->reading.parser;
@@ -205,7 +209,10 @@ tl::expected<Progress, Refusal> RequestReader::read(std::string& bytes) {
 }
 
 const RequestHead& RequestReader::head() const { return impl_->head; }
-void RequestReader::limit_body(std::size_t bytes) { impl_->reading.parser.body_limit(bytes); }
+void RequestReader::limit_body(std::size_t bytes) {
+  impl_->max_body = bytes;
+  impl_->reading.parser.body_limit(bytes);
+}
 std::string& RequestReader::body() { return impl_->reading.parser.body; }
 
 // --- responses ---
