@@ -53,8 +53,7 @@ class AgentClientTest : public ::testing::Test {
                   self->messages.push_back(summary(*wire::decode_to_server(e.bytes)));
                   if (self->reads) self->call->want();
                 },
-                [&](rpc::Finished e) { self->outcome = std::move(e.outcome); },
-                [](const auto&) {});
+                [&](rpc::Finished e) { self->outcome = std::move(e.outcome); }, [](const auto&) {});
           });
           call->want();
           calls.push_back(std::move(served));
