@@ -29,7 +29,11 @@ std::string list_of(const std::vector<WorkloadSpecPtr>& specs) {
 
 std::string list_of(const std::vector<DeletedWorkload>& deleted) {
   std::string text;
-  for (const auto& workload : deleted) text += concat(" -", to_string(workload.instance));
+  for (const auto& workload : deleted) {
+    text += concat(" -", to_string(workload.instance));
+    for (const auto& [dependent, condition] : workload.dependencies)
+      text += concat("<", dependent, ":", to_string(condition));
+  }
   return text;
 }
 

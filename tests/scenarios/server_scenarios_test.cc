@@ -9,7 +9,7 @@
 //   committed 1 | commit conflict | commit failed: disk full | timer
 //
 // web@A:nginx is the workload web for agent A with the runtime config nginx, web@:nginx one without an agent, and
-// web@A:nginx[blue] one with a tag. "; " stands between several reports. An answer is for the newest effect of its kind;
+// web@A:nginx[blue] one with a tag; web@A:nginx<db<log waits until db and log run. "; " stands between several reports. An answer is for the newest effect of its kind;
 // "old" before it makes it one for the effect before that. Instances are written with their config in place of its hash.
 
 #include <gtest/gtest.h>
@@ -178,9 +178,14 @@ class Player {
     auto workload = std::make_shared<Workload>();
     workload->agent = word.substr(at + 1, colon - at - 1);
     workload->runtime = "podman";
-    workload->runtime_config = word.substr(colon + 1, bracket - colon - 1);
+    const std::size_t end = std::min(word.find_first_of("[<"), word.size());
+    workload->runtime_config = word.substr(colon + 1, end - colon - 1);
     if (bracket < word.size())
-      workload->tags["tag"] = word.substr(bracket + 1, word.size() - bracket - 2);
+      workload->tags["tag"] = word.substr(bracket + 1, word.find(']') - bracket - 1);
+    for (std::size_t mark = word.find('<'); mark != std::string::npos;
+         mark = word.find('<', mark + 1))
+      workload->dependencies[word.substr(mark + 1, word.find('<', mark + 1) - mark - 1)] =
+          AddCondition::kRunning;
     const InstanceName instance{WorkloadName{word.substr(0, at)},
                                 workload_id_of(workload->runtime_config),
                                 AgentName{workload->agent}};

@@ -129,7 +129,7 @@ void ServerMachine::loaded(const Loaded& event) {
   loading_.reset();
   version_ = event.stored.version;
   const bool from_manifest = event.stored.version == 0 && manifest_.has_value();
-  auto plan = plan_state(state_, from_manifest ? *manifest_ : event.stored.desired);
+  auto plan = plan_state(state_, config_users_, from_manifest ? *manifest_ : event.stored.desired);
   // [impl->swdd~server-fails-on-invalid-startup-state~1]
   if (!plan) {
     effects_.emplace_back(Fatal{plan.error().message});
@@ -256,6 +256,7 @@ void ServerMachine::timer_fired(const TimerFired& event) {
   for (const auto& instance : entry->second.instances) {
     if (is_wanted(instance) || state_.workload_states.find(instance) == nullptr) continue;
     state_.workload_states.remove(instance);
+    delete_graph_.removed(instance.workload.value, state_.effective_workloads);
     removed.push_back({instance, ExecutionState(Phase::kRemoved)});
   }
   unconfirmed_.erase(entry);
@@ -275,7 +276,12 @@ void ServerMachine::workload_states_reported(ConnectionNumber connection,
   if (own.size() != message.states.size())
     effects_.emplace_back(
         Warn{"Ignored workload states from a connection that does not run these workloads."});
-  for (const auto& state : own) state_.workload_states.update(state);
+  for (const auto& state : own) {
+    state_.workload_states.update(state);
+    // [impl->swdd~server-cleans-up-state~1]
+    if (state.state.phase == Phase::kRemoved)
+      delete_graph_.removed(state.instance.workload.value, state_.effective_workloads);
+  }
   if (const auto unconfirmed =
           agent == agent_connections_.end() ? unconfirmed_.end() : unconfirmed_.find(agent->second);
       unconfirmed != unconfirmed_.end())
@@ -324,8 +330,9 @@ void ServerMachine::request(ConnectionNumber connection, const Request& request)
 
 void ServerMachine::enqueue(Requester requester, const UpdateStateRequest& request) {
   if (waiting_.size() >= kMaxWaitingUpdates)
-    return refuse(requester, concat("Update rejected: '", std::to_string(kMaxWaitingUpdates),
-                                    " other updates are waiting, try again later'"));
+    return refuse(requester,
+                  update_rejected(concat(std::to_string(kMaxWaitingUpdates),
+                                         " other updates are waiting, try again later")));
   waiting_.push_back(WaitingUpdate{std::move(requester), request});
   begin_next_update();
 }
@@ -340,7 +347,7 @@ void ServerMachine::begin_next_update() {
       waiting_.pop_front();
     }
     // [impl->swdd~server-continues-on-invalid-updated-state~1]
-    auto plan = plan_update(state_, update.request);
+    auto plan = plan_update(state_, config_users_, update.request);
     if (plan)
       begin(*std::move(plan), std::move(update));
     else
@@ -350,6 +357,8 @@ void ServerMachine::begin_next_update() {
 
 void ServerMachine::begin(UpdatePlan plan, std::optional<WaitingUpdate> update) {
   for (const auto& warning : plan.warnings) effects_.emplace_back(Warn{warning});
+  if (const auto status = check_dependencies(plan); !status)
+    return reject(update, status.error().message);
   auto writes = writes_between(state_.desired, plan.desired);
   if (writes.empty()) {
     apply(plan, update ? std::optional(update->requester) : std::nullopt);
@@ -358,6 +367,14 @@ void ServerMachine::begin(UpdatePlan plan, std::optional<WaitingUpdate> update) 
   const Token token = ++last_token_;
   effects_.emplace_back(Commit{token, version_, std::move(writes)});
   in_flight_ = UpdateInFlight{token, std::move(plan), std::move(update)};
+}
+
+// The startup manifest has nobody to tell: the start has failed.
+void ServerMachine::reject(const std::optional<WaitingUpdate>& update, const std::string& reason) {
+  if (update)
+    refuse(update->requester, update_rejected(reason));
+  else
+    effects_.emplace_back(Fatal{reason});
 }
 
 void ServerMachine::committed(const Committed& event) {
@@ -379,11 +396,8 @@ void ServerMachine::commit_conflict(const CommitConflict& event) {
 void ServerMachine::commit_failed(const CommitFailed& event) {
   if (!in_flight_ || in_flight_->token != event.token) return;
   const UpdateInFlight failed = *std::exchange(in_flight_, std::nullopt);
-  if (failed.update)
-    refuse(failed.update->requester,
-           concat("Update rejected: 'The new state could not be stored: ", event.cause, "'"));
-  else
-    effects_.emplace_back(Fatal{"The startup state could not be stored: " + event.cause});
+  reject(failed.update, concat(failed.update ? "The new state" : "The startup state",
+                               " could not be stored: ", event.cause));
   begin_next_update();
 }
 
@@ -392,6 +406,7 @@ void ServerMachine::commit_failed(const CommitFailed& event) {
 void ServerMachine::apply(const UpdatePlan& plan, const std::optional<Requester>& requester) {
   set_agent_tags(plan.agent_tags);
   const auto for_agents = settle_states(plan);
+  config_users_.follow(state_.desired.workloads, plan.desired.workloads);
   state_.desired = plan.desired;
   state_.effective_workloads = plan.effective_workloads;
   distribute(plan.added, for_agents);
@@ -423,16 +438,21 @@ std::vector<DeletedWorkload> ServerMachine::settle_states(const UpdatePlan& plan
   std::vector<WorkloadState> removed;
   std::vector<InstanceName> added;  // in ascending order, as the plan has them
   added.reserve(plan.added.size());
-  for (const auto& spec : plan.added) added.push_back(spec->instance());
+  for (const auto& spec : plan.added) {
+    added.push_back(spec->instance());
+    delete_graph_.added(*spec);
+  }
   for (const auto& spec : plan.deleted) {
     const InstanceName& instance = spec->instance();
     const ExecutionState* state = state_.workload_states.find(instance);
     const bool never_started = state != nullptr && state->phase == Phase::kPendingInitial;
     if (!instance.agent.empty() && (is_connected(instance.agent) || !never_started)) {
-      for_agents.push_back({instance, {}});
+      // [impl->swdd~server-state-adds-delete-conditions-to-deleted-workload~1]
+      for_agents.push_back({instance, delete_graph_.conditions_of(instance.workload.value)});
       continue;
     }
     state_.workload_states.remove(instance);
+    delete_graph_.removed(instance.workload.value, plan.effective_workloads);
     if (!std::binary_search(added.begin(), added.end(), instance))
       removed.push_back({instance, ExecutionState(Phase::kRemoved)});
   }

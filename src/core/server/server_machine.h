@@ -21,6 +21,8 @@
 #include <vector>
 
 #include "base/instant.h"
+#include "core/server/config_users.h"
+#include "core/server/dependencies.h"
 #include "core/server/update.h"
 #include "model/messages.h"
 #include "model/state.h"
@@ -189,6 +191,7 @@ class ServerMachine {
   void enqueue(Requester requester, const UpdateStateRequest& request);
   void begin_next_update();
   void begin(UpdatePlan plan, std::optional<WaitingUpdate> update);
+  void reject(const std::optional<WaitingUpdate>& update, const std::string& reason);
   void apply(const UpdatePlan& plan, const std::optional<Requester>& requester);
   void set_agent_tags(const std::map<std::string, Tags>& tags);
   std::vector<DeletedWorkload> settle_states(const UpdatePlan& plan);
@@ -204,7 +207,9 @@ class ServerMachine {
   void answer(const Requester& requester, decltype(Response::content) content);
   void refuse(const Requester& requester, std::string message);
 
-  CompleteState state_;  // [impl->swdd~server-state-in-memory~1]
+  CompleteState state_;       // [impl->swdd~server-state-in-memory~1]
+  ConfigUsers config_users_;  // of the wanted state
+  DeleteGraph delete_graph_;
   Version version_ = 0;  // of the stored state that state_ was made from
 
   std::map<AgentName, ConnectionNumber> agents_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "core/server/dependencies.h"
 #include "model/path.h"
 #include "model/reading.h"
 
@@ -15,7 +16,7 @@ namespace {
 const Path kDesiredPath{{"desiredState"}};
 
 tl::unexpected<Error> rejected(const Error& error) {
-  return fail(error.code, concat("Update rejected: '", error.message, "'"));
+  return fail(error.code, update_rejected(error.message));
 }
 
 tl::unexpected<Error> invalid_state(std::string_view reason) {
@@ -113,15 +114,6 @@ Result<std::map<std::string, Tags>> changed_tags(const Tree::Map& connected, con
   return changed;
 }
 
-Result<WorkloadSpecPtr> checked_spec(const std::string& name, const WorkloadPtr& workload) {
-  if (!workload->configs.empty())
-    return fail(Code::kUnimplemented, "Configs of a workload are not supported by this version");
-  if (!workload->dependencies.empty())
-    return fail(Code::kUnimplemented,
-                "Dependencies of a workload are not supported by this version");
-  return WorkloadSpec::make(name, workload);
-}
-
 // What an update asks for: the whole wanted state, and the agents with the tags that they shall have.
 struct Wanted {
   State state;
@@ -166,34 +158,67 @@ Result<std::vector<std::string>> check_state(const CompleteState& current, const
   return warnings;
 }
 
+// The workloads that have to be looked at, in ascending order: those that changed, and those that use a config item
+// that did.
+std::vector<std::string> touched_workloads(const State& current, const ConfigUsers& users,
+                                           const State& wanted) {
+  std::vector<std::string> names;
+  Tree::Map::difference(
+      current.workloads, wanted.workloads,
+      [&](const std::string& name, const Tree*, const Tree*) { names.push_back(name); });
+  const std::size_t changed = names.size();
+  Tree::Map::difference(current.configs, wanted.configs,
+                        [&](const std::string& key, const Tree*, const Tree*) {
+                          const auto& of_item = users.of(key);
+                          names.insert(names.end(), of_item.begin(), of_item.end());
+                        });
+  if (names.size() == changed) return names;
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+// All templates are rendered before the first name is checked: that is the order in which peers hear of faults. What
+// renders to what it was is no change.
+// [impl->swdd~server-state-triggers-configuration-rendering-of-workloads~1]
+// [impl->swdd~server-state-compares-rendered-workloads~1]
 // [impl->swdd~server-detects-new-workload~1]
 // [impl->swdd~server-detects-deleted-workload~1]
 // [impl->swdd~server-detects-changed-workload~1]
 // [impl->swdd~server-state-triggers-validation-of-workload-fields~1]
-Result<UpdatePlan> plan_workloads(const CompleteState& current, State wanted) {
+Result<UpdatePlan> plan_workloads(const CompleteState& current, const ConfigUsers& users,
+                                  State wanted) {
   UpdatePlan plan;
-  Status status;
-  Tree::Map kept = current.effective_workloads;
+  const auto touched = touched_workloads(current.desired, users, wanted);
+  std::vector<std::pair<const std::string*, WorkloadPtr>> rendered;
+  plan.effective_workloads = current.effective_workloads;
+  for (const auto& name : touched) {
+    const Tree* before = current.effective_workloads.find(name);
+    const WorkloadPtr after = wanted.workload(name);
+    if (after == nullptr) {
+      plan.deleted.push_back(before->object<WorkloadSpec>());
+      plan.effective_workloads = plan.effective_workloads.erase(name);
+      continue;
+    }
+    if (!after->configs.empty())
+      return invalid_state("Configs of a workload are not supported by this version");
+    if (before != nullptr) {
+      const auto spec = before->object<WorkloadSpec>();
+      if (spec->workload() == *after) continue;
+      plan.deleted.push_back(spec);
+    }
+    rendered.emplace_back(&name, after);
+  }
   std::vector<std::pair<std::string, Tree>> effective;
-  Tree::Map::difference(
-      current.desired.workloads, wanted.workloads,
-      [&](const std::string& name, const Tree* old_value, const Tree* new_value) {
-        if (!status) return;
-        if (old_value != nullptr) {
-          plan.deleted.push_back(current.effective_workloads.find(name)->object<WorkloadSpec>());
-          if (new_value == nullptr) kept = kept.erase(name);
-        }
-        if (new_value == nullptr) return;
-        auto spec = checked_spec(name, new_value->object<Workload>());
-        if (!spec) {
-          status = invalid_state(spec.error().message);
-          return;
-        }
-        effective.emplace_back(name, *spec);
-        plan.added.push_back(*std::move(spec));
-      });
-  TIPHYS_REQUIRE(status);
-  plan.effective_workloads = kept.set_all(std::move(effective));
+  effective.reserve(rendered.size());
+  plan.added.reserve(rendered.size());
+  for (auto& [name, workload] : rendered) {
+    auto spec = WorkloadSpec::make(*name, std::move(workload));
+    if (!spec) return invalid_state(spec.error().message);
+    effective.emplace_back(*name, *spec);
+    plan.added.push_back(*std::move(spec));
+  }
+  plan.effective_workloads = plan.effective_workloads.set_all(std::move(effective));
   plan.desired = std::move(wanted);
   return plan;
 }
@@ -203,11 +228,12 @@ Result<UpdatePlan> plan_workloads(const CompleteState& current, State wanted) {
 // The order of the checks is what a requester sees when several things are wrong.
 // [impl->swdd~server-provides-update-desired-state-interface~1]
 // [impl->swdd~server-desired-state-field-conventions~1]
-Result<UpdatePlan> plan_update(const CompleteState& current, const UpdateStateRequest& request) {
+Result<UpdatePlan> plan_update(const CompleteState& current, const ConfigUsers& users,
+                               const UpdateStateRequest& request) {
   auto wanted = wanted_by(current, request);
   if (!wanted) return rejected(wanted.error());
   TIPHYS_TRY(std::vector<std::string> warnings, check_state(current, wanted->state));
-  auto plan = plan_workloads(current, std::move(wanted->state));
+  auto plan = plan_workloads(current, users, std::move(wanted->state));
   if (!plan) return rejected(plan.error());
   auto tags = changed_tags(current.agents, wanted->agents, request.update_masks);
   if (!tags) return rejected(tags.error());
@@ -216,11 +242,27 @@ Result<UpdatePlan> plan_update(const CompleteState& current, const UpdateStateRe
   return plan;
 }
 
-Result<UpdatePlan> plan_state(const CompleteState& current, State wanted) {
+Result<UpdatePlan> plan_state(const CompleteState& current, const ConfigUsers& users,
+                              State wanted) {
   TIPHYS_TRY(std::vector<std::string> warnings, check_state(current, wanted));
-  TIPHYS_TRY(UpdatePlan plan, plan_workloads(current, std::move(wanted)));
+  TIPHYS_TRY(UpdatePlan plan, plan_workloads(current, users, std::move(wanted)));
   plan.warnings = std::move(warnings);
   return plan;
+}
+
+// [impl->swdd~server-state-rejects-state-with-cyclic-dependencies~1]
+Status check_dependencies(const UpdatePlan& plan) {
+  std::vector<std::string> starts;
+  for (const auto& spec : plan.added)
+    if (!spec->workload().dependencies.empty()) starts.push_back(spec->instance().workload.value);
+  const auto cycle = find_cycle(plan.desired, starts);
+  if (cycle.empty()) return {};
+  return fail(Code::kInvalidArgument,
+              concat("workload dependency '", cycle.front(), "' is part of a cycle."));
+}
+
+std::string update_rejected(std::string_view reason) {
+  return concat("Update rejected: '", reason, "'");
 }
 
 // [impl->swdd~server-filters-get-complete-state-result~2]

@@ -5,9 +5,11 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "core/server/config_users.h"
 #include "model/messages.h"
 #include "model/state.h"
 
@@ -24,12 +26,20 @@ struct UpdatePlan {
   std::vector<std::string> warnings;
 };
 
-// The error is the text that the requester gets.
-Result<UpdatePlan> plan_update(const CompleteState& current, const UpdateStateRequest& request);
+// The error is the text that the requester gets. `users` knows the config items that the workloads of the current
+// state use.
+Result<UpdatePlan> plan_update(const CompleteState& current, const ConfigUsers& users,
+                               const UpdateStateRequest& request);
 
 // The same for a state that is taken over as it is: from a startup manifest, or from the store. The error lacks the
 // words "Update rejected".
-Result<UpdatePlan> plan_state(const CompleteState& current, State wanted);
+Result<UpdatePlan> plan_state(const CompleteState& current, const ConfigUsers& users, State wanted);
+
+// The last check of a plan, once its lists are final: nothing that is added may wait for itself.
+Status check_dependencies(const UpdatePlan& plan);
+
+// How a requester is told why its update was refused.
+std::string update_rejected(std::string_view reason);
 
 // What a CompleteStateRequest selects; everything without masks.
 Result<Tree> select_state(const CompleteState& state, const std::vector<std::string>& masks);

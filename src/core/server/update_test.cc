@@ -32,7 +32,7 @@ CompleteState current_state() {
   desired.configs = Tree::Map().set("cfg", Tree::Map().set("a", "1").set("b", "2"));
 
   CompleteState state;
-  const UpdatePlan plan = plan_state(state, desired).value();
+  const UpdatePlan plan = plan_state(state, {}, desired).value();
   state.desired = plan.desired;
   state.effective_workloads = plan.effective_workloads;
   for (const auto& spec : plan.added) state.workload_states.add_initial({spec->instance()});
@@ -50,7 +50,7 @@ Tree with_workload(const std::string& name, const Tree& value) {
 }
 
 Result<UpdatePlan> masked(const Tree& new_state, const Strings& masks) {
-  return plan_update(current_state(), {new_state, masks});
+  return plan_update(current_state(), {}, {new_state, masks});
 }
 Result<UpdatePlan> whole(const Tree& new_state) { return masked(new_state, {}); }
 
@@ -258,11 +258,6 @@ TEST(PlanUpdate, SaysWhatThisVersionCannotDo) {
   EXPECT_EQ(
       error_of(masked(with_workload("w", as_tree(with_configs)), {"desiredState.workloads.w"})),
       invalid("Configs of a workload are not supported by this version"));
-  auto with_dependencies = workload("A", "x");
-  with_dependencies->dependencies = {{"db", AddCondition::kRunning}};
-  EXPECT_EQ(error_of(masked(with_workload("w", as_tree(with_dependencies)),
-                            {"desiredState.workloads.w"})),
-            invalid("Dependencies of a workload are not supported by this version"));
 }
 
 // -- The difference
@@ -295,8 +290,9 @@ TEST(PlanUpdate, DeletesAndAddsAWorkloadWhenAnyFieldDiffers) {
 TEST(PlanUpdate, KeepsTheStateOfConfigsWhenNoWorkloadChanges) {
   const CompleteState current = current_state();
   const auto plan =
-      plan_update(current, {desired_state(Tree::Map().set("configs", Tree::Map().set("n", "1"))),
-                            {"desiredState.configs.n"}});
+      plan_update(current, {},
+                  {desired_state(Tree::Map().set("configs", Tree::Map().set("n", "1"))),
+                   {"desiredState.configs.n"}});
   ASSERT_TRUE(plan.has_value()) << error_of(plan);
   EXPECT_TRUE(plan->added.empty());
   EXPECT_TRUE(plan->deleted.empty());
@@ -369,7 +365,7 @@ TEST(PlanUpdate, ChangesTagsOfAWholeUpdateOnlyWhenItCarriesThem) {
 TEST(PlanState, RefusesWithoutTheWordsOfAnUpdate) {
   State state;
   state.workloads = Tree::Map().set("bad name", as_tree(workload("A", "x")));
-  EXPECT_EQ(error_of(plan_state(CompleteState(), state)),
+  EXPECT_EQ(error_of(plan_state(CompleteState(), {}, state)),
             "Resulting State is invalid, reason: 'Unsupported workload name 'bad name'. Expected "
             "to have characters in [a-zA-Z0-9_-].'");
 }

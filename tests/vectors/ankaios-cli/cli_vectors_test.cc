@@ -210,7 +210,7 @@ class Replay {
   static bool is_supported(const Json& manifest) {
     if (!manifest.is_string()) return true;
     auto parsed = parse_manifest(manifest.get<std::string>(), "startup.yaml");
-    return parsed && server::plan_state({}, std::move(parsed->state));
+    return parsed && server::plan_state({}, {}, std::move(parsed->state));
   }
 
   // Cases of one session follow each other on one server.
