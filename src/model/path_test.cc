@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "model/alterations.h"
 #include "model/state.h"
 
 namespace {
@@ -725,6 +726,16 @@ TEST(OneLeafOfTenThousandWorkloads, IsSelectedWithoutALookAtTheOthers) {
   });
   EXPECT_LE(cost.looks, 2);
   EXPECT_LT(cost.allocations, 60U);
+}
+
+TEST(OneLeafOfTenThousandWorkloads, IsToldToSubscribersWithoutALookAtTheOthers) {
+  const Tree before = watched_workloads(10'000);
+  const Tree after = *set(before, parse_path("desiredState.workloads.w7.agent"), "agent_B");
+  const Masks masks(Texts{"desiredState.workloads.*.agent", "desiredState.workloads.w7", "agents"});
+  const Cost cost =
+      cost_of([&] { EXPECT_EQ(Alterations(before, after).matching(masks).updated.size(), 2U); });
+  EXPECT_EQ(cost.looks, 1);
+  EXPECT_LT(cost.allocations, 100U);
 }
 
 }  // namespace
