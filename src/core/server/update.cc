@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "core/server/conversion.h"
 #include "core/server/dependencies.h"
 #include "model/path.h"
 #include "model/reading.h"
@@ -65,18 +66,30 @@ Result<Tree> apply_mask(const Tree& tree, const Tree& new_state, const std::stri
   return *std::move(changed);
 }
 
+// An agent without tags in the new state, which cannot be converted.
+std::optional<FieldError> missing_tags(const Tree& new_state) {
+  std::optional<FieldError> error;
+  if (const auto agents = new_state.child("agents"))
+    agents->entries().for_each([&](const std::string&, const Tree& attributes) {
+      if (!error && !attributes.object<AgentAttributes>() && !attributes.child("tags"))
+        error = FieldError{Path{{"agents", "agents"}}, "missing field `tags`"};
+    });
+  return error;
+}
+
 // [impl->swdd~update-desired-state-empty-update-mask~1]
 Result<State> whole_state(const CompleteState& current, const Tree& new_state) {
-  const auto desired = new_state.child("desiredState");
-  if (!desired)
-    return invalid_state("Could not parse into CompleteState: 'Missing field 'desired_state''");
-  if (!desired->child("workloads"))
+  const auto inconvertible = [](const FieldError& error) {
     return invalid_state(
-        "Could not parse into CompleteState: 'Cannot convert field 'desired_state' to spec object: "
-        "'Missing field "
-        "'workloads''.'");
+        concat("Could not parse into CompleteState: '", conversion_text(error), "'"));
+  };
+  const auto desired = new_state.child("desiredState");
+  if (!desired) return inconvertible({Path{}, "missing field `desiredState`"});
+  if (!desired->child("workloads"))
+    return inconvertible({kDesiredPath, "missing field `workloads`"});
   auto state = read_state(*desired, kDesiredPath, current.desired);
-  if (!state) return unreadable(state.error());
+  if (!state) return inconvertible(state.error());
+  if (const auto error = missing_tags(new_state)) return inconvertible(*error);
   return *std::move(state);
 }
 

@@ -88,7 +88,9 @@ TEST(PlanUpdate, NeedsAWholeStateWithoutMasks) {
             unreadable("Cannot convert field 'desired_state' to spec object: 'Missing field "
                        "'workloads''."));
   EXPECT_EQ(error_of(whole(with_workload("w", Tree::Map().set("agent", "A")))),
-            unreadable("missing field `runtime`"));
+            unreadable("Cannot convert field 'desired_state' to spec object: 'Cannot convert field "
+                       "'workloads' to spec object: 'Cannot convert field 'workloads' to spec "
+                       "object: 'Missing field 'runtime''.'.'."));
 }
 
 TEST(PlanUpdate, TrimsTheRuntimeConfigOnEntry) {
@@ -360,6 +362,9 @@ TEST(PlanUpdate, ChangesTagsOfAWholeUpdateOnlyWhenItCarriesThem) {
       whole(Tree(state.set("agents", Tree::Map().set("A", tags(Tree::Map().set("zone", "back"))))));
   ASSERT_TRUE(tagged.has_value()) << error_of(tagged);
   EXPECT_EQ(tagged->agent_tags, (std::map<std::string, Tags>{{"A", {{"zone", "back"}}}}));
+  EXPECT_EQ(error_of(whole(Tree(state.set("agents", Tree::Map().set("A", Tree::Map()))))),
+            unreadable("Cannot convert field 'agents' to spec object: 'Cannot convert field "
+                       "'agents' to spec object: 'Missing field 'tags''.'."));
 }
 
 TEST(PlanState, RefusesWithoutTheWordsOfAnUpdate) {
