@@ -14,6 +14,7 @@
 #include "io/wire/control_api.h"
 #include "io/wire/errors.h"
 #include "io/wire/grpc_api.h"
+#include "io/wire/tiphys_ext.h"
 
 namespace tiphys::wire {
 namespace {
@@ -122,6 +123,12 @@ std::string encode(const ToAnkaios& message) { return encode_as<control_api::ToA
 std::string encode(const FromAnkaios& message) {
   return encode_as<control_api::FromAnkaios>(message);
 }
+std::string encode(const DryRunRequest& message) {
+  return encode_as<tiphys_ext::DryRunUpdateRequest>(message);
+}
+std::string encode(const DryRunResponse& message) {
+  return encode_as<tiphys_ext::DryRunUpdateResponse>(message);
+}
 
 Result<ToServer> decode_to_server(std::string_view bytes) {
   return decode_as<ToServer, grpc_api::ToServer>("ToServer", bytes);
@@ -134,6 +141,12 @@ Result<ToAnkaios> decode_to_ankaios(std::string_view bytes) {
 }
 Result<FromAnkaios> decode_from_ankaios(std::string_view bytes) {
   return decode_as<FromAnkaios, control_api::FromAnkaios>("FromAnkaios", bytes);
+}
+Result<DryRunRequest> decode_dry_run_request(std::string_view bytes) {
+  return decode_as<DryRunRequest, tiphys_ext::DryRunUpdateRequest>("DryRunUpdateRequest", bytes);
+}
+Result<DryRunResponse> decode_dry_run_response(std::string_view bytes) {
+  return decode_as<DryRunResponse, tiphys_ext::DryRunUpdateResponse>("DryRunUpdateResponse", bytes);
 }
 
 }  // namespace tiphys::wire

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/extension.h"
 #include "model/messages.h"
 
 namespace tiphys::wire {
@@ -39,5 +40,11 @@ std::string encode(const ToAnkaios& message);
 std::string encode(const FromAnkaios& message);
 Result<ToAnkaios> decode_to_ankaios(std::string_view bytes);
 Result<FromAnkaios> decode_from_ankaios(std::string_view bytes);
+
+// Our own tools to the server, and back.
+std::string encode(const DryRunRequest& message);
+std::string encode(const DryRunResponse& message);
+Result<DryRunRequest> decode_dry_run_request(std::string_view bytes);
+Result<DryRunResponse> decode_dry_run_response(std::string_view bytes);
 
 }  // namespace tiphys::wire
