@@ -102,7 +102,9 @@ void ServerNode::received(ConnectionNumber connection, const std::string& bytes)
           life_->shell.opened({connection, server::AgentPeer{AgentName{hello.agent}, hello.tags}});
         },
         [&](const CommanderHello&) {
-          life_->shell.opened({connection, server::CommanderPeer{true}});
+          life_->shell.opened(
+              {connection,
+               server::CommanderPeer{true, concat("cli-conn-", std::to_string(connection))}});
         },
         [&](const auto&) { world_.fail("a stream began without a hello"); });
     return;

@@ -1,7 +1,5 @@
 #include "cli/session.h"
 
-#include <sys/random.h>
-
 #include <array>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -16,6 +14,7 @@
 #include "cli/wait_display.h"
 #include "cli/workload_table.h"
 #include "io/host/resolver.h"
+#include "io/host/uuid.h"
 #include "io/link/command_connection.h"
 #include "shell/workers.h"
 #include "text/json.h"
@@ -50,22 +49,6 @@ class InlineWorkers final : public shell::Workers {
     done();
   }
 };
-
-// A random UUID, version 4.
-std::string new_request_id() {
-  std::array<unsigned char, 16> bytes{};
-  (void)::getrandom(bytes.data(), bytes.size(), 0);  // so few bytes never fail
-  bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0fU) | 0x40U);
-  bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3fU) | 0x80U);
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    text += kDigits[bytes[i] >> 4U];
-    text += kDigits[bytes[i] & 0xfU];
-  }
-  return text;
-}
 
 std::string on_one_line(const std::string& text) {
   std::string line;
@@ -193,7 +176,7 @@ class Talk {
   template <class Content>
   asio::awaitable<Result<Answer>> ask(Content content, const char* on_end) {
     const auto until = deadline();
-    const std::string id = new_request_id();
+    const std::string id = host::new_uuid();
     const Content expectation{};
     ToServer request = Request{id, std::move(content)};
     auto sending = connection_.send(std::move(request));

@@ -37,6 +37,12 @@ std::string list_of(const std::vector<DeletedWorkload>& deleted) {
   return text;
 }
 
+std::string list_of(const std::vector<InstanceName>& instances) {
+  std::string text;
+  for (const auto& instance : instances) text += concat(" ", to_string(instance));
+  return text;
+}
+
 std::string summary_of(const Request& request) {
   return match(
       request.content,
@@ -46,7 +52,9 @@ std::string summary_of(const Request& request) {
       [&](const CompleteStateRequest& r) {
         return concat("CompleteStateRequest ", request.id, " ", join(r.field_masks, ","));
       },
-      [&](const LogsRequest&) { return concat("LogsRequest ", request.id); },
+      [&](const LogsRequest& r) {
+        return concat("LogsRequest ", request.id, list_of(r.instances));
+      },
       [&](const LogsCancelRequest&) { return concat("LogsCancelRequest ", request.id); },
       [&](const EventsCancelRequest&) { return concat("EventsCancelRequest ", request.id); });
 }
@@ -60,9 +68,13 @@ std::string summary_of(const Response& response) {
         return concat("UpdateStateSuccess ", response.id, " +[", join(r.added_workloads, ","),
                       "] -[", join(r.deleted_workloads, ","), "]");
       },
-      [&](const LogsRequestAccepted&) { return concat("LogsRequestAccepted ", response.id); },
+      [&](const LogsRequestAccepted& r) {
+        return concat("LogsRequestAccepted ", response.id, list_of(r.instances));
+      },
       [&](const LogEntriesResponse&) { return concat("LogEntriesResponse ", response.id); },
-      [&](const LogsStopResponse&) { return concat("LogsStopResponse ", response.id); },
+      [&](const LogsStopResponse& r) {
+        return concat("LogsStopResponse ", response.id, list_of(std::vector{r.instance}));
+      },
       [&](const LogsCancelAccepted&) { return concat("LogsCancelAccepted ", response.id); },
       [&](const EventsCancelAccepted&) { return concat("EventsCancelAccepted ", response.id); });
 }
@@ -78,7 +90,9 @@ std::string summary(const ToServer& message) {
       [](const AgentLoadStatus& m) { return concat("AgentLoadStatus ", m.agent); },
       [](const CommanderHello&) { return std::string("CommanderHello"); },
       [](const LinkLogEntries& m) { return concat("LogEntriesResponse ", m.request_id); },
-      [](const LinkLogsStop& m) { return concat("LogsStopResponse ", m.request_id); });
+      [](const LinkLogsStop& m) {
+        return concat("LogsStopResponse ", m.request_id, list_of(std::vector{m.stop.instance}));
+      });
 }
 
 std::string summary(const FromServer& message) {
@@ -90,7 +104,9 @@ std::string summary(const FromServer& message) {
       [](const UpdateWorkloadState& m) { return concat("UpdateWorkloadState", list_of(m.states)); },
       [](const Response& m) { return summary_of(m); },
       [](const ServerHello& m) { return concat("ServerHello", list_of(m.added)); },
-      [](const LinkLogsRequest& m) { return concat("LogsRequest ", m.request_id); },
+      [](const LinkLogsRequest& m) {
+        return concat("LogsRequest ", m.request_id, list_of(m.request.instances));
+      },
       [](const LinkLogsCancel& m) { return concat("LogsCancelRequest ", m.request_id); });
 }
 

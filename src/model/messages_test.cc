@@ -106,17 +106,17 @@ TEST(Messages, ToTheServerAreSummedUpInALine) {
                 "CompleteStateRequest id a", "CompleteStateRequest id a", "LogsRequest id",
                 "LogsRequest id", "LogsCancelRequest id", "EventsCancelRequest id",
                 "EventsCancelRequest other", "Goodbye", "AgentLoadStatus a", "CommanderHello",
-                "LogEntriesResponse id", "LogsStopResponse id"}));
+                "LogEntriesResponse id", "LogsStopResponse id w.1.a"}));
 }
 
 TEST(Messages, FromTheServerAreSummedUpInALine) {
-  EXPECT_EQ(
-      summaries(kFromServer),
-      (std::vector<std::string>{
-          "UpdateWorkload", "UpdateWorkloadState", "Error id: no", "CompleteStateResponse id",
-          "CompleteStateResponse id", "UpdateStateSuccess id +[a] -[b]", "LogsRequestAccepted id",
-          "LogEntriesResponse id", "LogsStopResponse id", "LogsCancelAccepted id",
-          "EventsCancelAccepted id", "ServerHello", "LogsRequest id", "LogsCancelRequest id"}));
+  EXPECT_EQ(summaries(kFromServer),
+            (std::vector<std::string>{
+                "UpdateWorkload", "UpdateWorkloadState", "Error id: no", "CompleteStateResponse id",
+                "CompleteStateResponse id", "UpdateStateSuccess id +[a] -[b]",
+                "LogsRequestAccepted id w.1.a", "LogEntriesResponse id", "LogsStopResponse id ..",
+                "LogsCancelAccepted id", "EventsCancelAccepted id", "ServerHello", "LogsRequest id",
+                "LogsCancelRequest id"}));
 }
 
 TEST(Messages, AreSummedUpWithTheInstancesTheyName) {

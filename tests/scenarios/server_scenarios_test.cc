@@ -68,8 +68,13 @@ class Player {
       peer.tags = read_tags(words);
       return Opened{connection, peer};
     }
-    if (words.take("commander opens")) return Opened{number_of(words.word()), CommanderPeer{false}};
-    if (words.take("cli opens")) return Opened{number_of(words.word()), CommanderPeer{true}};
+    for (const bool is_cli : {false, true})
+      if (words.take(is_cli ? "cli opens" : "commander opens")) {
+        const std::string number = words.word();
+        return Opened{number_of(number),
+                      CommanderPeer{is_cli, concat(is_cli ? "cli-conn-" : "commander-conn-",
+                                                   number.substr(1))}};
+      }
     const ConnectionNumber connection = number_of(words.word());
     if (words.take("closes")) return Closed{connection};
     return Received{connection, read_message(words)};
@@ -79,8 +84,17 @@ class Player {
     if (words.take("goodbye")) return Goodbye{};
     if (words.take("hello again")) return AgentHello{"A", "1.1.0", {}};
     if (words.take("commander hello again")) return CommanderHello{"1.1.0"};
-    if (words.take("sends log lines")) return LinkLogEntries{};
-    if (words.take("ends log lines")) return LinkLogsStop{};
+    if (words.take("sends log lines")) {
+      LinkLogEntries lines;
+      if (!words.empty()) lines.request_id = words.word();
+      return lines;
+    }
+    if (words.take("ends log lines")) {
+      LinkLogsStop stop;
+      if (!words.empty()) stop.request_id = words.word();
+      if (!words.empty()) stop.stop.instance = read_workload(words.word()).second;
+      return stop;
+    }
     if (words.take("load")) {
       const std::string agent = words.word();
       const auto cpu = static_cast<std::uint32_t>(std::stoul(words.word()));
@@ -145,7 +159,12 @@ class Player {
     }
     if (words.take("subscribes")) return {words.word(), CompleteStateRequest{{}, true}};
     if (words.take("unsubscribes")) return {words.word(), EventsCancelRequest{}};
-    if (words.take("logs")) return {words.word(), LogsRequest{}};
+    if (words.take("logs")) {
+      const std::string id = words.word();
+      LogsRequest request;
+      while (!words.empty()) request.instances.push_back(read_workload(words.word()).second);
+      return {id, request};
+    }
     if (words.take("stops logs")) return {words.word(), LogsCancelRequest{}};
     words.misread("an event of the server");
   }

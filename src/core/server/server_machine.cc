@@ -36,6 +36,11 @@ std::string not_supported(std::string_view feature) {
   return concat(feature, " is not supported by this version");
 }
 
+std::string no_workload_in(std::string_view request_id) {
+  return concat("The request id '", request_id,
+                "' names no workload: through an agent it has to be <workload>@<id>");
+}
+
 }  // namespace
 
 std::vector<Write> writes_between(const State& before, const State& after) {
@@ -154,13 +159,19 @@ void ServerMachine::become_ready() {
 
 void ServerMachine::opened(const Opened& event) {
   match(
-      event.peer, [&](const CommanderPeer& peer) { commanders_.emplace(event.connection, peer); },
+      event.peer,
+      [&](const CommanderPeer& peer) {
+        commanders_.emplace(event.connection, peer);
+        commander_names_.emplace(peer.name, event.connection);
+      },
       [&](const AgentPeer& peer) { agent_opened(event.connection, peer); });
 }
 
 void ServerMachine::agent_opened(ConnectionNumber connection, const AgentPeer& peer) {
-  // Workloads without an agent wait for nobody: an agent without a name must not get them.
-  if (peer.name.empty() || !has_only_name_characters(peer.name.value)) {
+  // Workloads without an agent wait for nobody: an agent without a name must not get them. With the name of a commander,
+  // which agents learn from its log requests, it would get that one's answers.
+  if (peer.name.empty() || !has_only_name_characters(peer.name.value) ||
+      commander_names_.contains(peer.name.value)) {
     effects_.emplace_back(
         Warn{concat("Refused an agent with the unsupported name '", peer.name.value, "'.")});
     effects_.emplace_back(Close{connection});
@@ -195,7 +206,13 @@ void ServerMachine::agent_opened(ConnectionNumber connection, const AgentPeer& p
 }
 
 void ServerMachine::closed(ConnectionNumber connection) {
-  commanders_.erase(connection);
+  // [impl->swdd~server-cancels-log-campaign-for-disconnected-cli~1]
+  if (const auto commander = commanders_.find(connection); commander != commanders_.end()) {
+    const std::string name = commander->second.name;
+    commander_names_.erase(name);
+    commanders_.erase(commander);
+    cancel_logs(log_campaigns_.drop_connection(name));
+  }
   const auto entry = agent_connections_.find(connection);
   if (entry == agent_connections_.end()) return;  // a commander, or a stream that was replaced
   const AgentName agent = entry->second;
@@ -208,6 +225,10 @@ void ServerMachine::closed(ConnectionNumber connection) {
   state_.workload_states.mark_disconnected(agent);
   // [impl->swdd~server-distribute-workload-state-on-disconnect~1]
   broadcast(state_.workload_states.of_agent(agent));
+  // [impl->swdd~server-handles-log-campaign-for-disconnected-agent~1]
+  cancel_logs(log_campaigns_.drop_connection(agent.value));
+  for (const auto& stop : log_campaigns_.drop_provider(agent))
+    respond(stop.id, LogsStopResponse{stop.provider});
 }
 
 void ServerMachine::received(const Received& event) {
@@ -229,7 +250,9 @@ void ServerMachine::received(const Received& event) {
         closed(event.connection);
         effects_.emplace_back(Close{event.connection});
       },
-      [&](const LinkLogEntries&) {}, [&](const LinkLogsStop&) {});
+      // [impl->swdd~server-forwards-logs-entries-response-messages~1]
+      [&](const LinkLogEntries& m) { forward_logs(event.connection, m.request_id, m.entries); },
+      [&](const LinkLogsStop& m) { logs_stopped(event.connection, m); });
 }
 
 bool ServerMachine::is_wanted(const InstanceName& instance) const {
@@ -321,11 +344,71 @@ void ServerMachine::request(ConnectionNumber connection, const Request& request)
                               .altered_fields = std::nullopt,
                               .empties = r.field_masks.empty() ? Empties::kKeep : Empties::kOmit});
       },
-      [&](const LogsRequest&) { refuse(requester, not_supported("Collecting logs")); },
-      [&](const LogsCancelRequest&) { refuse(requester, not_supported("Collecting logs")); },
+      [&](const LogsRequest& r) { logs_requested(requester, r); },
+      [&](const LogsCancelRequest&) { logs_cancelled(requester); },
       [&](const EventsCancelRequest&) {
         refuse(requester, not_supported("Subscribing for events"));
       });
+}
+
+// Agents that are away are not asked, and nobody is told that they were not: they may come back.
+// [impl->swdd~server-handles-logs-request-message~1]
+void ServerMachine::logs_requested(const Requester& requester, const LogsRequest& request) {
+  const auto id = full_id_of(requester);
+  if (!id) return refuse(requester, no_workload_in(requester.request_id));
+  LogsRequestAccepted accepted;
+  std::map<AgentName, LinkLogsRequest> by_agent;
+  for (const auto& instance : request.instances) {
+    if (!is_wanted(instance)) continue;
+    accepted.instances.push_back(instance);
+    const auto [entry, is_new] =
+        by_agent.try_emplace(instance.agent, LinkLogsRequest{*id, request});
+    if (is_new) entry->second.request.instances.clear();
+    entry->second.request.instances.push_back(instance);
+  }
+  if (!accepted.instances.empty() && !log_campaigns_.contains(*id) &&
+      log_campaigns_.of_connection(parse_full_request_id(*id)->connection) >=
+          kMaxCampaignsPerConnection)
+    return refuse(requester,
+                  concat("Logs request rejected: '", std::to_string(kMaxCampaignsPerConnection),
+                         " others of this connection are open, cancel one first'"));
+  for (auto& [agent, message] : by_agent)
+    if (const auto connection = agents_.find(agent); connection != agents_.end())
+      send(connection->second, std::move(message));
+  log_campaigns_.add(*id, accepted.instances);
+  answer(requester, std::move(accepted));
+}
+
+// [impl->swdd~server-handles-logs-cancel-request-message~1]
+void ServerMachine::logs_cancelled(const Requester& requester) {
+  const auto id = full_id_of(requester);
+  if (!id) return refuse(requester, no_workload_in(requester.request_id));
+  log_campaigns_.cancel(*id);
+  cancel_logs({*id});
+  answer(requester, LogsCancelAccepted{});
+}
+
+// Entries and stops are passed on whatever the store of campaigns says: the last ones may come after a cancel.
+void ServerMachine::forward_logs(ConnectionNumber connection, const std::string& full_id,
+                                 decltype(Response::content) content) {
+  if (agent_connections_.contains(connection)) return respond(full_id, std::move(content));
+  effects_.emplace_back(Warn{"Ignored logs from a connection that runs no workloads."});
+}
+
+// [impl->swdd~server-forwards-logs-stop-response-messages~1]
+void ServerMachine::logs_stopped(ConnectionNumber connection, const LinkLogsStop& message) {
+  const auto agent = agent_connections_.find(connection);
+  if (agent != agent_connections_.end() && agent->second == message.stop.instance.agent)
+    log_campaigns_.stopped(message.request_id, message.stop.instance);
+  forward_logs(connection, message.request_id, message.stop);
+}
+
+void ServerMachine::cancel_logs(const std::vector<std::string>& full_ids) {
+  for (const auto& id : full_ids) {
+    for (const auto& [agent, connection] : agents_) send(connection, LinkLogsCancel{id});
+    for (const auto& [connection, peer] : commanders_)
+      if (peer.gets_workload_states) send(connection, LinkLogsCancel{id});
+  }
 }
 
 void ServerMachine::enqueue(Requester requester, const UpdateStateRequest& request) {
@@ -405,6 +488,9 @@ void ServerMachine::commit_failed(const CommitFailed& event) {
 // [impl->swdd~server-update-state-success-response~1]
 void ServerMachine::apply(const UpdatePlan& plan, const std::optional<Requester>& requester) {
   set_agent_tags(plan.agent_tags);
+  // [impl->swdd~server-cancels-log-campaign-for-deleted-workloads~1]
+  for (const auto& spec : plan.deleted)
+    cancel_logs(log_campaigns_.drop_workload(spec->instance().agent, spec->instance().workload));
   const auto for_agents = settle_states(plan);
   config_users_.follow(state_.desired.workloads, plan.desired.workloads);
   state_.desired = plan.desired;
@@ -501,6 +587,27 @@ void ServerMachine::answer(const Requester& requester, decltype(Response::conten
 
 void ServerMachine::refuse(const Requester& requester, std::string message) {
   answer(requester, ErrorResponse{std::move(message)});
+}
+
+std::optional<std::string> ServerMachine::full_id_of(const Requester& requester) const {
+  if (!requester.agent)
+    return full_request_id(commanders_.at(requester.connection).name, requester.request_id);
+  if (!workload_of_request_id(requester.request_id)) return std::nullopt;
+  return full_request_id(requester.agent->value, requester.request_id);
+}
+
+void ServerMachine::respond(const std::string& full_id, decltype(Response::content) content) {
+  const auto address = parse_full_request_id(full_id);
+  const std::string& receiver = address ? address->connection : full_id;
+  const auto commander = commander_names_.find(receiver);
+  const auto agent = agents_.find(AgentName{receiver});
+  if (address && commander != commander_names_.end())
+    send(commander->second, Response{address->request_id, std::move(content)});
+  else if (address && agent != agents_.end())
+    send(agent->second, Response{address->request_id, std::move(content)});
+  else
+    effects_.emplace_back(
+        Warn{concat("Unknown response receiver with name: '", with_valid_utf8(receiver), "'")});
 }
 
 std::string to_string(const Event& event) {

@@ -23,6 +23,7 @@
 #include "base/instant.h"
 #include "core/server/config_users.h"
 #include "core/server/dependencies.h"
+#include "core/server/log_campaigns.h"
 #include "core/server/update.h"
 #include "model/messages.h"
 #include "model/state.h"
@@ -46,9 +47,10 @@ struct AgentPeer {
   AgentName name;
   Tags tags;
 };
-// A commander on the deprecated connection also gets the workload states of all agents.
+// A commander on the deprecated connection also gets what goes to all agents: workload states and cancelled log requests.
 struct CommanderPeer {
   bool gets_workload_states = false;
+  std::string name = {};  // that agents know it by; the link makes it up, never twice the same
 };
 struct Opened {
   ConnectionNumber connection;
@@ -151,6 +153,7 @@ class ServerMachine {
 
   // What holds: stored, and told or about to be told to the agents.
   [[nodiscard]] const CompleteState& state() const { return state_; }
+  [[nodiscard]] const LogCampaigns& log_campaigns() const { return log_campaigns_; }
 
  private:
   // A workload asks through its agent and gets its answer through that agent, also when it came back on another stream.
@@ -188,6 +191,12 @@ class ServerMachine {
   void workload_states_reported(ConnectionNumber connection, const UpdateWorkloadState& message);
   void load_reported(ConnectionNumber connection, const AgentLoadStatus& message);
   void request(ConnectionNumber connection, const Request& request);
+  void logs_requested(const Requester& requester, const LogsRequest& request);
+  void logs_cancelled(const Requester& requester);
+  void logs_stopped(ConnectionNumber connection, const LinkLogsStop& message);
+  void forward_logs(ConnectionNumber connection, const std::string& full_id,
+                    decltype(Response::content) content);
+  void cancel_logs(const std::vector<std::string>& full_ids);
   void enqueue(Requester requester, const UpdateStateRequest& request);
   void begin_next_update();
   void begin(UpdatePlan plan, std::optional<WaitingUpdate> update);
@@ -203,9 +212,13 @@ class ServerMachine {
 
   [[nodiscard]] bool is_wanted(const InstanceName& instance) const;
   [[nodiscard]] bool is_connected(const AgentName& agent) const { return agents_.contains(agent); }
+  // Of a request that outlives its answer. Nothing for one that came through an agent and names no workload.
+  [[nodiscard]] std::optional<std::string> full_id_of(const Requester& requester) const;
   void send(ConnectionNumber connection, FromServer message);
   void answer(const Requester& requester, decltype(Response::content) content);
   void refuse(const Requester& requester, std::string message);
+  // To whoever the full id names.
+  void respond(const std::string& full_id, decltype(Response::content) content);
 
   CompleteState state_;       // [impl->swdd~server-state-in-memory~1]
   ConfigUsers config_users_;  // of the wanted state
@@ -215,6 +228,8 @@ class ServerMachine {
   std::map<AgentName, ConnectionNumber> agents_;
   std::map<ConnectionNumber, AgentName> agent_connections_;
   std::map<ConnectionNumber, CommanderPeer> commanders_;
+  std::map<std::string, ConnectionNumber> commander_names_;
+  LogCampaigns log_campaigns_;
 
   // What an agent had when it was lost and is no longer wanted: it may be gone for good, without anybody left to say so.
   struct Unconfirmed {

@@ -121,6 +121,20 @@ TEST_F(ServerMachineTest, ForgetsAgentsThatAreGone) {
             Phase::kAgentDisconnected);
 }
 
+TEST_F(ServerMachineTest, LimitsTheOpenLogRequestsOfAConnection) {
+  const LogsRequest logs{{instance("web", "A", "nginx")}, true, {}, {}, {}};
+  for (std::size_t i = 0; i < kMaxCampaignsPerConnection; ++i)
+    ASSERT_EQ(answers<LogsRequestAccepted>(request(std::to_string(i), logs)).size(), 1U);
+  EXPECT_EQ(answers<ErrorResponse>(request("more", logs)).at("more").message,
+            "Logs request rejected: '1000 others of this connection are open, cancel one first'");
+  EXPECT_EQ(answers<LogsRequestAccepted>(request("0", logs)).size(), 1U) << "it is open already";
+  EXPECT_EQ(answers<LogsRequestAccepted>(request("none", LogsRequest{})).size(), 1U);
+  (void)request("0", LogsCancelRequest{});
+  EXPECT_EQ(answers<LogsRequestAccepted>(request("more", logs)).size(), 1U);
+  (void)machine.step(Closed{kCommander});
+  EXPECT_EQ(machine.log_campaigns().size(), 0U);
+}
+
 // [utest->swdd~server-receives-resource-availability~2]
 TEST_F(ServerMachineTest, KeepsTheLoadThatAnAgentReportsOfItself) {
   (void)machine.step(Received{kAgent, AgentLoadStatus{"A", {12, 4096}}});

@@ -10,6 +10,7 @@
 
 #include "base/match.h"
 #include "base/strings.h"
+#include "io/host/uuid.h"
 #include "io/link/intake.h"
 #include "io/link/link_limits.h"
 #include "io/link/outbox.h"
@@ -24,6 +25,10 @@ namespace asio = boost::asio;
 using server::ConnectionNumber;
 
 enum class Service : std::uint8_t { kAgent, kDeprecatedCli, kCommand };
+
+// As stock calls them. Peers see these names in the ids of log requests.
+constexpr std::string_view kCliPrefix = "cli-conn-";
+constexpr std::string_view kCommanderPrefix = "commander-conn-";
 
 // What a refused client is told.
 using Refused = std::optional<Error>;
@@ -72,7 +77,9 @@ tl::expected<decltype(server::Opened::peer), Error> introduce(Service service,
   if (hello == nullptr) return fail(Code::kInvalidArgument, "No CommanderHello received.");
   if (auto checked = check_protocol_version(hello->protocol_version); !checked)
     return fail(checked.error());
-  return server::CommanderPeer{service == Service::kDeprecatedCli};
+  const bool is_cli = service == Service::kDeprecatedCli;
+  return server::CommanderPeer{is_cli,
+                               concat(is_cli ? kCliPrefix : kCommanderPrefix, host::new_uuid())};
 }
 
 class Conversation;

@@ -137,6 +137,8 @@ TEST_F(LinkServerTest, TakesAgentsAndCommandersOfAllThreeServices) {
   EXPECT_EQ(std::get<server::AgentPeer>(opened.at(1)).tags, (Tags{{"zone", "front"}}));
   EXPECT_TRUE(std::get<server::CommanderPeer>(opened.at(2)).gets_workload_states);
   EXPECT_FALSE(std::get<server::CommanderPeer>(opened.at(3)).gets_workload_states);
+  EXPECT_TRUE(std::get<server::CommanderPeer>(opened.at(2)).name.starts_with("cli-conn-"));
+  EXPECT_TRUE(std::get<server::CommanderPeer>(opened.at(3)).name.starts_with("commander-conn-"));
 }
 
 TEST_F(LinkServerTest, RefusesWhoeverDoesNotIntroduceItself) {
