@@ -6,7 +6,6 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include <cstddef>
-#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -14,6 +13,7 @@
 #include "io/wire/control_api.h"
 #include "io/wire/errors.h"
 #include "io/wire/grpc_api.h"
+#include "io/wire/log_batches.h"
 #include "io/wire/tiphys_ext.h"
 
 namespace tiphys::wire {
@@ -65,25 +65,24 @@ std::vector<WorkloadState>* states_of(FromServer& message) {
   auto* const update = std::get_if<UpdateWorkloadState>(&message);
   return update ? &update->states : nullptr;
 }
-std::vector<LogEntry>* entries_of(ToServer& message) {
+LogEntriesResponse* logs_of(ToServer& message) {
   auto* const logs = std::get_if<LinkLogEntries>(&message);
-  return logs ? &logs->entries.entries : nullptr;
-}
-std::vector<LogEntry>* entries_of(FromServer& message) {
-  auto* const response = std::get_if<Response>(&message);
-  auto* const logs = response ? std::get_if<LogEntriesResponse>(&response->content) : nullptr;
   return logs ? &logs->entries : nullptr;
 }
+LogEntriesResponse* logs_of(FromServer& message) {
+  auto* const response = std::get_if<Response>(&message);
+  return response ? std::get_if<LogEntriesResponse>(&response->content) : nullptr;
+}
 
-// Moves the second half of the list into a message of its own.
-template <class Message, class Item>
-Message take_half(Message& message, std::vector<Item>* (*list_of)(Message&)) {
-  std::vector<Item> all = std::move(*list_of(message));
-  list_of(message)->clear();
+// Moves the second half of the states into a message of its own.
+template <class Message>
+Message take_half(Message& message) {
+  auto& first = *states_of(message);
+  const std::vector<WorkloadState> all = std::exchange(first, {});
   Message rest = message;
   const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
-  list_of(message)->assign(std::make_move_iterator(all.begin()), std::make_move_iterator(middle));
-  list_of(rest)->assign(std::make_move_iterator(middle), std::make_move_iterator(all.end()));
+  first.assign(all.begin(), middle);
+  states_of(rest)->assign(middle, all.end());
   return rest;
 }
 
@@ -91,30 +90,37 @@ template <class Message>
 void append_parts(std::vector<std::string>& parts, Message message, std::size_t limit) {
   std::string bytes = encode(message);
   const auto* const states = states_of(message);
-  const auto* const entries = entries_of(message);
-  const bool can_be_cut = (states && states->size() > 1) || (entries && entries->size() > 1);
-  if (bytes.size() <= limit || !can_be_cut) {
+  if (bytes.size() <= limit || states == nullptr || states->size() <= 1) {
     parts.push_back(std::move(bytes));
     return;
   }
-  Message rest = states ? take_half<Message, WorkloadState>(message, states_of)
-                        : take_half<Message, LogEntry>(message, entries_of);
+  Message rest = take_half(message);
   append_parts(parts, std::move(message), limit);
   append_parts(parts, std::move(rest), limit);
+}
+
+template <class Message>
+std::vector<std::string> parts_of(Message message, std::size_t limit) {
+  std::vector<std::string> parts;
+  if (LogEntriesResponse* const logs = logs_of(message)) {
+    for (auto& batch : log_batches(std::exchange(*logs, {}))) {
+      *logs = std::move(batch);
+      parts.push_back(encode(message));
+    }
+  } else {
+    append_parts(parts, std::move(message), limit);
+  }
+  return parts;
 }
 
 }  // namespace
 
 std::vector<std::string> encode_in_parts(const ToServer& message, std::size_t limit) {
-  std::vector<std::string> parts;
-  append_parts(parts, message, limit);
-  return parts;
+  return parts_of(message, limit);
 }
 
 std::vector<std::string> encode_in_parts(const FromServer& message, std::size_t limit) {
-  std::vector<std::string> parts;
-  append_parts(parts, message, limit);
-  return parts;
+  return parts_of(message, limit);
 }
 
 std::string encode(const ToServer& message) { return encode_as<grpc_api::ToServer>(message); }

@@ -29,8 +29,9 @@ Result<ToServer> decode_to_server(std::string_view bytes);
 // One part that cannot be read spoils its whole message: half a list of workloads would look like a deletion.
 Result<FromServer> decode_from_server(std::string_view bytes);
 
-// The same as several messages, in order, none larger than the limit: stock peers refuse more than 4 MiB. Lists of
-// workload states and log entries can be cut; any other message, and a single entry, stays whole whatever its size.
+// The same as several messages, in order: stock peers refuse more than 4 MiB. A list of workload states is cut so that no
+// message is larger than the limit, and log entries as log_batches.h says. Any other message, and a single state, stays
+// whole whatever its size.
 constexpr std::size_t kPartLimit = std::size_t{3} << 20U;
 std::vector<std::string> encode_in_parts(const ToServer& message, std::size_t limit = kPartLimit);
 std::vector<std::string> encode_in_parts(const FromServer& message, std::size_t limit = kPartLimit);
