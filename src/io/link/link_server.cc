@@ -16,6 +16,7 @@
 #include "io/link/outbox.h"
 #include "io/link/untaken.h"
 #include "io/wire/wire.h"
+#include "model/names.h"
 #include "model/protocol_version.h"
 
 namespace tiphys::link {
@@ -71,6 +72,10 @@ tl::expected<decltype(server::Opened::peer), Error> introduce(Service service,
     if (auto checked = check_protocol_version(hello->protocol_version); !checked)
       return fail(checked.error());
     if (auto refused = refuse_name(peer, hello->agent)) return fail(*std::move(refused));
+    // Workloads without an agent wait for nobody, and no workload could name an agent that breaks the rules.
+    if (hello->agent.empty()) return fail(Code::kInvalidArgument, "An agent needs a name.");
+    if (auto name = parse_agent_name(hello->agent); !name)
+      return fail(Code::kInvalidArgument, name.error().message);
     return server::AgentPeer{AgentName{hello->agent}, hello->tags};
   }
   const auto* hello = std::get_if<CommanderHello>(&*message);

@@ -147,6 +147,12 @@ TEST_F(LinkServerTest, RefusesWhoeverDoesNotIntroduceItself) {
   EXPECT_EQ(refusal(kConnectCli, hello_of("A")), "INVALID_ARGUMENT: No CommanderHello received.");
   EXPECT_EQ(refusal(kConnectCommand, wire::encode(ToServer(Goodbye{}))),
             "INVALID_ARGUMENT: No CommanderHello received.");
+  EXPECT_EQ(refusal(kConnectAgent, hello_of("")), "INVALID_ARGUMENT: An agent needs a name.");
+  EXPECT_EQ(refusal(kConnectAgent, hello_of("a.b")),
+            "INVALID_ARGUMENT: Unsupported agent name 'a.b'. Only a-z, A-Z, 0-9 chars, underscore "
+            "(_), and hyphen (-) allowed. Maximum length is 63 characters.");
+  EXPECT_EQ(refusal(kConnectAgent, hello_of("", "2.0.0")),
+            "FAILED_PRECONDITION: Unsupported protocol version '2.0.0'. Currently supported '1'");
   EXPECT_TRUE(refusal(kConnectAgent, "\xff\xff garbage").starts_with("INVALID_ARGUMENT: "));
   const auto silent = channel.call(std::string(kConnectAgent));
   std::optional<rpc::Outcome> outcome;
@@ -210,7 +216,7 @@ TEST_F(LinkServerTest, TellsEveryEndOfAStreamOnce) {
   const auto cancels = connect_agent("cancels");
   const auto half_closes = connect_agent("half-closes");
   const auto offends = connect_agent("offends");
-  const auto is_closed = connect_agent("is closed");
+  const auto is_closed = connect_agent("is-closed");
   cancels->call->cancel();
   ASSERT_TRUE(threads.until([&] { return closed == std::vector<ConnectionNumber>{1}; }));
   half_closes->call->half_close();
