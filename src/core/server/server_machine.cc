@@ -221,6 +221,8 @@ void ServerMachine::closed(ConnectionNumber connection) {
   unconfirmed_.erase(agent);
   // [impl->swdd~server-removes-disconnected-agents-from-state~2]
   state_.agents = state_.agents.erase(agent.value);
+  for (const auto& [instance, state] : state_.workload_states.of_agent(agent))
+    if (state.phase == Phase::kPendingInitial) unheard_of_[agent].insert(instance);
   // [impl->swdd~server-set-workload-state-on-disconnect~1]
   state_.workload_states.mark_disconnected(agent);
   // [impl->swdd~server-distribute-workload-state-on-disconnect~1]
@@ -262,8 +264,17 @@ bool ServerMachine::is_wanted(const InstanceName& instance) const {
 
 void ServerMachine::await_reports(const AgentName& agent) {
   Unconfirmed unconfirmed{++last_token_, {}};
-  for (const auto& state : state_.workload_states.of_agent(agent))
-    if (!is_wanted(state.instance)) unconfirmed.instances.insert(state.instance);
+  const auto unheard = std::exchange(unheard_of_[agent], {});
+  unheard_of_.erase(agent);
+  std::vector<InstanceName> never_begun;
+  for (const auto& [instance, state] : state_.workload_states.of_agent(agent)) {
+    if (is_wanted(instance)) continue;
+    if (state.phase == Phase::kPendingInitial || unheard.contains(instance))
+      never_begun.push_back(instance);
+    else
+      unconfirmed.instances.insert(instance);
+  }
+  forget(never_begun);
   unconfirmed_.erase(agent);
   if (unconfirmed.instances.empty()) return;
   effects_.emplace_back(ArmTimer{unconfirmed.timer, kTimeToReport});
@@ -275,14 +286,21 @@ void ServerMachine::timer_fired(const TimerFired& event) {
       std::find_if(unconfirmed_.begin(), unconfirmed_.end(),
                    [&](const auto& candidate) { return candidate.second.timer == event.token; });
   if (entry == unconfirmed_.end()) return;
+  std::vector<InstanceName> ghosts;
+  for (const auto& instance : entry->second.instances)
+    if (!is_wanted(instance) && state_.workload_states.find(instance) != nullptr)
+      ghosts.push_back(instance);
+  unconfirmed_.erase(entry);
+  forget(ghosts);
+}
+
+void ServerMachine::forget(const std::vector<InstanceName>& instances) {
   std::vector<WorkloadState> removed;
-  for (const auto& instance : entry->second.instances) {
-    if (is_wanted(instance) || state_.workload_states.find(instance) == nullptr) continue;
+  for (const auto& instance : instances) {
     state_.workload_states.remove(instance);
     delete_graph_.removed(instance.workload.value, state_.effective_workloads);
     removed.push_back({instance, ExecutionState(Phase::kRemoved)});
   }
-  unconfirmed_.erase(entry);
   broadcast(removed);
 }
 

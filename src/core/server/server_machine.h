@@ -188,6 +188,7 @@ class ServerMachine {
 
   void await_reports(const AgentName& agent);
   void timer_fired(const TimerFired& event);
+  void forget(const std::vector<InstanceName>& instances);
   void workload_states_reported(ConnectionNumber connection, const UpdateWorkloadState& message);
   void load_reported(ConnectionNumber connection, const AgentLoadStatus& message);
   void request(ConnectionNumber connection, const Request& request);
@@ -237,6 +238,9 @@ class ServerMachine {
     std::set<InstanceName> instances;
   };
   std::map<AgentName, Unconfirmed> unconfirmed_;
+  // What a lost agent had not said a word about: it may never have heard of it. What nobody wants of that when the agent
+  // is back is forgotten at once; should there be something of it after all, the agent will speak.
+  std::map<AgentName, std::set<InstanceName>> unheard_of_;
 
   bool ready_ = false;       // the start is over; until then the events of peers wait
   std::deque<Event> early_;  // these
