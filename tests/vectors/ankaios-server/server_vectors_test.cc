@@ -80,7 +80,9 @@ TEST_P(ServerVectors, GoAsRecordedOrAsListed) {
   int equal = 0;
   int without_repeated_states = 0;
   int waiting = 0;
-  for (Json scenario : read_json(kFolder / concat(GetParam(), ".json"))) {
+  const Json scenarios = read_json(kFolder / concat(GetParam(), ".json"));
+  ASSERT_FALSE(scenarios.empty());
+  for (Json scenario : scenarios) {
     const std::string name = scenario["name"];
     EXPECT_TRUE(names.insert(name).second) << "two scenarios are called " << name;
     if (forget_repeated_states(scenario)) ++without_repeated_states;
