@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kTrue = "true";
 constexpr std::string_view kFalse = "false";
+constexpr std::string_view kPossibleValues = "\n  [possible values: true, false]";
 constexpr std::size_t kHelpColumn = 34;
 constexpr std::size_t kHelpWidth = 100;
 
@@ -22,9 +23,19 @@ const std::vector<Option>& common_options() {
   return kOptions;
 }
 
-// "--address <IP:PORT>"
+// "--address <ADDR>"
 std::string shown(const Option& option) {
   return concat("--", option.name, option.value.empty() ? "" : " ", option.value);
+}
+
+tl::unexpected<Stop> mistaken(std::string_view offence) {
+  return stop(Stop::Kind::kUsage,
+              concat("error: ", offence, "\n\nFor more information, try '--help'.\n"));
+}
+
+tl::unexpected<Stop> value_required(const Option& option, std::string_view note = "") {
+  return mistaken(
+      concat("a value is required for '", shown(option), "' but none was supplied", note));
 }
 
 const Option* find(const Program& program, std::string_view name) {
@@ -114,7 +125,10 @@ class ArgumentReader {
     if (option == nullptr) return unexpected(concat("--", name));
     if (equals == std::string_view::npos) return take(*option, std::nullopt);
     if (option->value.empty())
-      return misused(program_, concat("'", shown(*option), "' takes no value"));
+      return misused(program_,
+                     concat("unexpected value '", text.substr(equals + 1), "' for '",
+                            shown(*option), "' found; no more were expected"),
+                     shown(*option));
     return take(*option, text.substr(equals + 1));
   }
 
@@ -137,9 +151,7 @@ class ArgumentReader {
     if (option.value.empty()) {
       value = kTrue;
     } else if (!value) {
-      if (next_ == arguments_.size() || is_option(arguments_[next_]))
-        return misused(program_, concat("a value is required for '", shown(option),
-                                        "' but none was supplied"));
+      if (next_ == arguments_.size() || is_option(arguments_[next_])) return value_required(option);
       value = arguments_[next_++];
     }
     auto& values = result_.given_[std::string(option.name)];
@@ -158,11 +170,13 @@ class ArgumentReader {
     for (const auto& option : program_.options) {
       if (option.variable.empty() || result_.given_.contains(option.name)) continue;
       const auto value = environment(std::string(option.variable).c_str());
-      if (!value || value->empty()) continue;
-      if (option.value.empty() && *value != kTrue && *value != kFalse)
-        return bad_value(
-            program_, option.name, *value,
-            concat("the environment variable ", option.variable, " must be true or false"));
+      if (!value) continue;
+      const bool is_switch = option.value.empty();
+      if (value->empty() && is_switch) return value_required(option, kPossibleValues);
+      if (value->empty()) continue;
+      if (is_switch && *value != kTrue && *value != kFalse)
+        return mistaken(
+            concat("invalid value '", *value, "' for '", shown(option), "'", kPossibleValues));
       result_.given_[std::string(option.name)] = {*value};
     }
     return true;
@@ -224,17 +238,16 @@ std::string help_text(const Program& program) {
   return help;
 }
 
-tl::unexpected<Stop> misused(const Program& program, std::string_view offence) {
-  return stop(Stop::Kind::kUsage, concat("error: ", offence, "\n\nUsage: ", program.name,
-                                         " [OPTIONS]\n\nFor more information, try '--help'.\n"));
+tl::unexpected<Stop> misused(const Program& program, std::string_view offence,
+                             std::string_view usage) {
+  return mistaken(concat(offence, "\n\nUsage: ", program.name, " ", usage));
 }
 
 tl::unexpected<Stop> bad_value(const Program& program, std::string_view option,
                                std::string_view value, std::string_view why) {
   const Option* known = find(program, option);
-  return misused(program,
-                 concat("invalid value '", value, "' for '",
-                        known == nullptr ? std::string(option) : shown(*known), "': ", why));
+  return mistaken(concat("invalid value '", value, "' for '",
+                         known == nullptr ? std::string(option) : shown(*known), "': ", why));
 }
 
 }  // namespace tiphys::apps

@@ -58,7 +58,8 @@ inline tl::unexpected<Stop> stop(Stop::Kind kind, std::string text) {
 // "<context>: '<detail>'"
 tl::unexpected<Stop> fatal(std::string_view context, std::string_view detail);
 
-// What was given, by the name of the option. A command line wins over the environment; an empty variable counts as none.
+// What was given, by the name of the option. A command line wins over the environment. An empty
+// variable counts as none, except for a switch, which is true or false.
 class Arguments {
  public:
   // A switch holds "true" or "false".
@@ -77,8 +78,9 @@ OrStop<Arguments> read_arguments(const Program& program, const std::vector<std::
 
 std::string help_text(const Program& program);
 // "error: <offence>", how to call the program, and where to read more.
-tl::unexpected<Stop> misused(const Program& program, std::string_view offence);
-// The same for a value that cannot be read.
+tl::unexpected<Stop> misused(const Program& program, std::string_view offence,
+                             std::string_view usage = "[OPTIONS]");
+// A value that cannot be read; the words are those of stock Ankaios, which shows no usage here.
 tl::unexpected<Stop> bad_value(const Program& program, std::string_view option,
                                std::string_view value, std::string_view why);
 

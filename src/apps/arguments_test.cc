@@ -67,7 +67,7 @@ TEST(Arguments, WinOverTheEnvironment) {
             "address=x; insecure=true");
   EXPECT_EQ(read({"-a", "y", "-k"}, {{"PROG_ADDRESS", "x"}, {"PROG_INSECURE", "false"}}),
             "address=y; insecure=true");
-  EXPECT_EQ(read({}, {{"PROG_ADDRESS", ""}, {"PROG_INSECURE", ""}}), "");
+  EXPECT_EQ(read({}, {{"PROG_ADDRESS", ""}}), "");
   const auto off = read_arguments(kProgram, {}, environment_of({{"PROG_INSECURE", "false"}}));
   ASSERT_TRUE(off);
   EXPECT_EQ(off->is_on("insecure"), false);
@@ -86,14 +86,15 @@ TEST(Arguments, ThatNobodyUnderstandsAreNamed) {
            {{"-a"}, "error: a value is required for '--address <IP:PORT>' but none was supplied"},
            {{"-a", "-k"},
             "error: a value is required for '--address <IP:PORT>' but none was supplied"},
-           {{"--insecure=true"}, "error: '--insecure' takes no value"},
+           {{"--insecure=true"},
+            "error: unexpected value 'true' for '--insecure' found; no more were expected"},
            {{"-a", "x", "-a", "y"},
             "error: the argument '--address <IP:PORT>' cannot be used multiple times"},
            {{"-kk"}, "error: the argument '--insecure' cannot be used multiple times"}})
     EXPECT_EQ(read(words), expected);
-  EXPECT_EQ(read({}, {{"PROG_INSECURE", "yes"}}),
-            "error: invalid value 'yes' for '--insecure': the environment variable PROG_INSECURE "
-            "must be true or false");
+  EXPECT_EQ(read({}, {{"PROG_INSECURE", "yes"}}), "error: invalid value 'yes' for '--insecure'");
+  EXPECT_EQ(read({}, {{"PROG_INSECURE", ""}}),
+            "error: a value is required for '--insecure' but none was supplied");
 }
 
 TEST(Arguments, AMistakeEndsTheProgramWithItsUsage) {
@@ -108,6 +109,29 @@ TEST(Arguments, AMistakeEndsTheProgramWithItsUsage) {
   EXPECT_EQ(exit_code(Stop::Kind::kUsage), 2);
   EXPECT_EQ(exit_code(Stop::Kind::kAnswer), 0);
   EXPECT_EQ(exit_code(Stop::Kind::kFatal), 1);
+}
+
+TEST(Arguments, AWrongValueEndsTheProgramWithWhatIsPossible) {
+  const auto text_of = [](const Words& words, const std::string& variable) {
+    const auto arguments =
+        read_arguments(kProgram, words, environment_of({{"PROG_INSECURE", variable}}));
+    return arguments ? "they were read" : arguments.error().text;
+  };
+  EXPECT_EQ(text_of({"-a"}, "true"),
+            "error: a value is required for '--address <IP:PORT>' but none was supplied\n"
+            "\n"
+            "For more information, try '--help'.\n");
+  EXPECT_EQ(text_of({}, "1"),
+            "error: invalid value '1' for '--insecure'\n"
+            "  [possible values: true, false]\n"
+            "\n"
+            "For more information, try '--help'.\n");
+  EXPECT_EQ(text_of({"--insecure=true"}, "true"),
+            "error: unexpected value 'true' for '--insecure' found; no more were expected\n"
+            "\n"
+            "Usage: prog --insecure\n"
+            "\n"
+            "For more information, try '--help'.\n");
 }
 
 TEST(Arguments, TheVersionIsTheSecondWord) {

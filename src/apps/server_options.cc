@@ -32,8 +32,9 @@ const Program& program() {
            .fallback = "/etc/ankaios/ank-server.conf if it exists"},
           {.letter = 'a',
            .name = "address",
-           .value = "<IP:PORT>",
-           .help = "Where to listen: a numeric IPv4 address, or an IPv6 address in brackets",
+           .value = "<ADDR>",
+           .help = "Where to listen: a numeric IPv4 address, or an IPv6 address in brackets, with "
+                   "a port",
            .fallback = "127.0.0.1:25551"},
           // [impl->swdd~server-supports-cli-argument-for-insecure-communication~1]
           {.letter = 'k',
@@ -58,8 +59,7 @@ const Program& program() {
   return kProgram;
 }
 
-constexpr std::string_view kAddressHint =
-    "invalid socket address syntax, expected for example 127.0.0.1:25551 or [::1]:25551";
+constexpr std::string_view kAddressOffence = "invalid socket address syntax";
 
 bool is_address(const std::string& text) {
   const auto address = rpc::http2::parse_socket_address(text);
@@ -76,7 +76,7 @@ OrStop<ServerOptions> read_server_options(const std::vector<std::string>& argume
   if (!given) return tl::unexpected(given.error());
   ServerOptions options;
   if (const auto address = given->value("address")) {
-    if (!is_address(*address)) return bad_value(program(), "address", *address, kAddressHint);
+    if (!is_address(*address)) return bad_value(program(), "address", *address, kAddressOffence);
     options.address = *address;
   }
 
@@ -92,7 +92,8 @@ OrStop<ServerOptions> read_server_options(const std::vector<std::string>& argume
   const auto address = file->string("address");
   if (!address) return tl::unexpected(address.error());
   if (*address && !is_address(**address))
-    return file->refuse(concat("address: '", **address, "': ", kAddressHint));
+    return file->refuse(concat("address: '", **address, "': ", kAddressOffence,
+                               ", expected for example 127.0.0.1:25551 or [::1]:25551"));
   if (*address && !given->value("address")) options.address = **address;
 
   auto security = read_security(*given, *file);

@@ -94,7 +94,7 @@ TEST_F(ServerOptionsTest, AnAddressIsNumeric) {
     EXPECT_EQ(options.error().kind, Stop::Kind::kUsage);
     EXPECT_TRUE(options.error().text.starts_with(
         concat("error: invalid value '", address,
-               "' for '--address <IP:PORT>': invalid socket address syntax, ")))
+               "' for '--address <ADDR>': invalid socket address syntax\n")))
         << options.error().text;
   }
   const std::string config = file("c", "version = 'v1'\naddress = 'localhost:1'\n");
@@ -117,7 +117,7 @@ TEST_F(ServerOptionsTest, HooksAreNotPassedOver) {
 TEST_F(ServerOptionsTest, TheHelpNamesWhatTheContractNames) {
   const std::string help = refusal({"--help"});
   for (const char* word :
-       {"-m, --startup-manifest <PATH>", "-x, --server-config <PATH>", "-a, --address <IP:PORT>",
+       {"-m, --startup-manifest <PATH>", "-x, --server-config <PATH>", "-a, --address <ADDR>",
         "-k, --insecure", "--ca_pem <PATH>", "--crt_pem <PATH>", "--key_pem <PATH>",
         "ANKSERVER_INSECURE", "ANKSERVER_CA_PEM", "ANKSERVER_CRT_PEM", "ANKSERVER_KEY_PEM"})
     EXPECT_NE(help.find(word), std::string::npos) << word << " is not in\n" << help;

@@ -143,7 +143,7 @@ class Surroundings(harness.Case):
             with self.subTest(program, words=words):
                 code, output = self.finished(program, *words)
                 self.assertEqual(code, 2, output)
-                self.assertIn("Usage", output)
+                self.assertIn("--help", output)
         for program, words, inner in [
             ("ank-agent", ["-k"], "Empty agent name"),
             ("ank-agent", ["-k", "-n", "ag.ent"], "ag.ent"),
