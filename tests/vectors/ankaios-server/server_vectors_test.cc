@@ -118,10 +118,10 @@ TEST_P(ServerVectors, GoAsRecordedOrAsListed) {
 
 INSTANTIATE_TEST_SUITE_P(Files, ServerVectors,
                          ::testing::Values("01-hello", "02-read-masks", "03-update-whole",
-                                           "04-update-masked", "05-names", "08-agents",
-                                           "09-workload-states", "15-startup-manifest",
-                                           "16-effective-state", "17-request-routing",
-                                           "18-size-limits"),
+                                           "04-update-masked", "05-names", "06-dependencies",
+                                           "08-agents", "09-workload-states", "11-logs",
+                                           "15-startup-manifest", "16-effective-state",
+                                           "17-request-routing", "18-size-limits"),
                          [](const auto& test) {
                            std::string name = test.param;
                            std::erase(name, '-');
