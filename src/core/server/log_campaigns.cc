@@ -35,7 +35,7 @@ void LogCampaigns::add(const std::string& id, const std::vector<InstanceName>& p
   const auto [campaign, is_new] = campaigns_.try_emplace(id);
   if (is_new) ++counts_[connection_of(id)];
   for (const auto& provider : providers) {
-    campaign->second.insert(provider);
+    campaign->second.providers.insert(provider);
     asked_[provider.agent].insert(id);
   }
 }
@@ -47,18 +47,18 @@ void LogCampaigns::cancel(const std::string& id) {
 void LogCampaigns::stopped(const std::string& id, const InstanceName& provider) {
   const auto campaign = campaigns_.find(id);
   if (campaign == campaigns_.end()) return;
-  auto& providers = campaign->second;
-  if (providers.size() == 1 && providers.contains(provider)) {
-    erase(campaign);
-    return;
-  }
-  providers.erase(provider);
-  for (const auto& other : providers)
+  remove_provider(id, campaign->second, provider);
+  if (campaign->second.providers.empty() && !campaign->second.lost_a_provider) erase(campaign);
+}
+
+void LogCampaigns::remove_provider(const std::string& id, Campaign& campaign,
+                                   const InstanceName& provider) {
+  if (campaign.providers.erase(provider) == 0) return;
+  for (const auto& other : campaign.providers)
     if (other.agent == provider.agent) return;
-  if (const auto asked = asked_.find(provider.agent); asked != asked_.end()) {
-    asked->second.erase(id);
-    if (asked->second.empty()) asked_.erase(asked);
-  }
+  const auto asked = asked_.find(provider.agent);
+  asked->second.erase(id);
+  if (asked->second.empty()) asked_.erase(asked);
 }
 
 std::vector<std::string> LogCampaigns::drop_connection(std::string_view connection) {
@@ -75,9 +75,13 @@ std::vector<LogCampaigns::Stop> LogCampaigns::drop_provider(const AgentName& age
   const auto asked = asked_.find(agent);
   if (asked == asked_.end()) return stops;
   for (const auto& id : asked->second)
-    for (const auto& provider : campaigns_.at(id))
+    for (const auto& provider : campaigns_.at(id).providers)
       if (provider.agent == agent) stops.push_back({id, provider});
-  for (const auto& stop : stops) stopped(stop.id, stop.provider);
+  for (const auto& stop : stops) {
+    Campaign& campaign = campaigns_.at(stop.id);
+    campaign.lost_a_provider = true;
+    remove_provider(stop.id, campaign, stop.provider);
+  }
   return stops;
 }
 
@@ -97,7 +101,7 @@ std::vector<std::string> LogCampaigns::drop_prefix(const std::string& prefix) {
 }
 
 LogCampaigns::Campaigns::iterator LogCampaigns::erase(Campaigns::iterator campaign) {
-  for (const auto& provider : campaign->second)
+  for (const auto& provider : campaign->second.providers)
     if (const auto asked = asked_.find(provider.agent); asked != asked_.end()) {
       asked->second.erase(campaign->first);
       if (asked->second.empty()) asked_.erase(asked);

@@ -5,8 +5,9 @@
 //   <connection>@<id>          a commander, by the name of its connection
 //   <agent>@<workload>@<id>    a workload, through its agent
 //
-// It ends when its last provider has stopped, when it is cancelled, or when its collector is gone. Only the bookkeeping
-// is here: the machine tells agents and collectors.
+// It ends when its last provider has stopped, when it is cancelled, or when its collector is gone. One that lost a
+// provider is kept for the last two: the agent may come back with its end of the campaign still open, and then has to hear
+// that it is over. Only the bookkeeping is here: the machine tells agents and collectors.
 
 #include <cstddef>
 #include <map>
@@ -56,20 +57,27 @@ class LogCampaigns {
     InstanceName provider;
     friend bool operator==(const Stop&, const Stop&) = default;
   };
-  // The agent provides no more: who has to hear of it, in the order of the ids.
+  // The agent is lost: who has to hear that its logs have ended, in the order of the ids.
   std::vector<Stop> drop_provider(const AgentName& agent);
 
   [[nodiscard]] bool contains(const std::string& id) const { return campaigns_.contains(id); }
   [[nodiscard]] std::size_t size() const { return campaigns_.size(); }
+  // Whether anybody waits for a provider.
+  [[nodiscard]] bool has_providers() const { return !asked_.empty(); }
   [[nodiscard]] std::size_t of_connection(const std::string& connection) const;
 
  private:
-  using Campaigns = std::map<std::string, std::set<InstanceName>, std::less<>>;
+  struct Campaign {
+    std::set<InstanceName> providers{};  // that have not stopped
+    bool lost_a_provider = false;
+  };
+  using Campaigns = std::map<std::string, Campaign>;
 
+  void remove_provider(const std::string& id, Campaign& campaign, const InstanceName& provider);
   std::vector<std::string> drop_prefix(const std::string& prefix);
   Campaigns::iterator erase(Campaigns::iterator campaign);
 
-  Campaigns campaigns_;                               // full id -> providers, at least one
+  Campaigns campaigns_;                               // by full id
   std::map<AgentName, std::set<std::string>> asked_;  // providing agent -> full ids
   std::map<std::string, std::size_t> counts_;         // connection -> its campaigns
 };

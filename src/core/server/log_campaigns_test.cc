@@ -140,9 +140,21 @@ TEST_F(LogCampaignsTest, LearnOnceThatAProviderIsGone) {
                                                             {"cli-2@1", on("A", "web")},
                                                             {"cli@1", on("A", "web")},
                                                             {"cli@2", on("A", "web")}}));
-  EXPECT_EQ(left(), (Ids{"A@logger@1", "cli@1"})) << "both still have db on B";
   EXPECT_EQ(campaigns.drop_provider(AgentName{"A"}), Stops{});
   EXPECT_EQ(campaigns.drop_provider(AgentName{"C"}), Stops{});
+  EXPECT_TRUE(campaigns.has_providers());
+  EXPECT_EQ(campaigns.drop_provider(AgentName{"B"}).size(), 2U);
+  EXPECT_FALSE(campaigns.has_providers());
+}
+
+TEST_F(LogCampaignsTest, StayForTheirCollectorWhenTheyLostAProvider) {
+  (void)campaigns.drop_provider(AgentName{"A"});
+  campaigns.stopped("cli@1", on("B", "db"));
+  EXPECT_EQ(left(), (Ids{"A@logger@1", "B@logger@1", "cli-2@1", "cli@1", "cli@2"}));
+  campaigns.cancel("cli@1");
+  EXPECT_EQ(campaigns.drop_connection("cli"), Ids{"cli@2"});
+  campaigns.stopped("A@logger@1", on("B", "db"));
+  EXPECT_EQ(left(), (Ids{"B@logger@1", "cli-2@1"}));
 }
 
 TEST_F(LogCampaignsTest, AreNotStoppedAgainWhenTheAgentIsLostLater) {

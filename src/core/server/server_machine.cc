@@ -182,6 +182,9 @@ void ServerMachine::agent_opened(ConnectionNumber connection, const AgentPeer& p
                                       ". Replacing sender for this client.")});
     effects_.emplace_back(Close{old->second});
     agent_connections_.erase(old->second);
+    // It may be another process, which knows nothing of what the former one collected and provided.
+    agents_.erase(old);
+    end_logs_of(peer.name);
   }
   agents_[peer.name] = connection;
   agent_connections_[connection] = peer.name;
@@ -227,10 +230,7 @@ void ServerMachine::closed(ConnectionNumber connection) {
   state_.workload_states.mark_disconnected(agent);
   // [impl->swdd~server-distribute-workload-state-on-disconnect~1]
   broadcast(state_.workload_states.of_agent(agent));
-  // [impl->swdd~server-handles-log-campaign-for-disconnected-agent~1]
-  cancel_logs(log_campaigns_.drop_connection(agent.value));
-  for (const auto& stop : log_campaigns_.drop_provider(agent))
-    respond(stop.id, LogsStopResponse{stop.provider});
+  end_logs_of(agent);
 }
 
 void ServerMachine::received(const Received& event) {
@@ -419,6 +419,13 @@ void ServerMachine::logs_stopped(ConnectionNumber connection, const LinkLogsStop
   if (agent != agent_connections_.end() && agent->second == message.stop.instance.agent)
     log_campaigns_.stopped(message.request_id, message.stop.instance);
   forward_logs(connection, message.request_id, message.stop);
+}
+
+// [impl->swdd~server-handles-log-campaign-for-disconnected-agent~1]
+void ServerMachine::end_logs_of(const AgentName& agent) {
+  cancel_logs(log_campaigns_.drop_connection(agent.value));
+  for (const auto& stop : log_campaigns_.drop_provider(agent))
+    respond(stop.id, LogsStopResponse{stop.provider});
 }
 
 void ServerMachine::cancel_logs(const std::vector<std::string>& full_ids) {

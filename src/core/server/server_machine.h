@@ -197,6 +197,7 @@ class ServerMachine {
   void logs_stopped(ConnectionNumber connection, const LinkLogsStop& message);
   void forward_logs(ConnectionNumber connection, const std::string& full_id,
                     decltype(Response::content) content);
+  void end_logs_of(const AgentName& agent);
   void cancel_logs(const std::vector<std::string>& full_ids);
   void enqueue(Requester requester, const UpdateStateRequest& request);
   void begin_next_update();
