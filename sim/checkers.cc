@@ -76,6 +76,7 @@ void Checkers::check_liveness() const {
         });
   }
   check_states_known();
+  check_logs_ended();
 }
 
 // One container in a state that the restart policy leaves alone, or a reason why there is none.
@@ -150,6 +151,22 @@ void Checkers::check_states_known() const {
         world_.fail(concat(agent->name(), " was not told that ", to_string(entry.instance), " is ",
                            to_string(entry.state)));
     }
+}
+
+// Every accepted log request has ended, with stops or with a cancel, for all who had a part in it.
+void Checkers::check_logs_ended() const {
+  const auto check = [&](const std::string& whose, std::size_t open) {
+    if (open > 0)
+      world_.fail(
+          concat("at the end ", whose, " has ", std::to_string(open), " open log requests"));
+  };
+  if (server_.shell()->log_campaigns().has_providers())
+    world_.fail("at the end the server waits for logs");
+  check("the operator", user_.collector().open());
+  for (const auto& agent : agents_) {
+    check("a workload of " + agent->name(), agent->collector().open());
+    check(agent->name(), agent->provider().open());
+  }
 }
 
 }  // namespace tiphys::sim

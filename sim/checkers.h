@@ -13,8 +13,8 @@ namespace tiphys::sim {
 class Checkers {
  public:
   Checkers(World& world, const ServerNode& server,
-           const std::vector<std::unique_ptr<AgentNode>>& agents)
-      : world_(world), server_(server), agents_(agents) {}
+           const std::vector<std::unique_ptr<AgentNode>>& agents, const Operator& user)
+      : world_(world), server_(server), agents_(agents), user_(user) {}
 
   // After every step.
   void check_safety() const;
@@ -28,10 +28,12 @@ class Checkers {
   void check_wanted_workload(const AgentNode& agent, const WorkloadSpec& spec) const;
   void check_nothing_else_runs(const AgentNode& agent) const;
   void check_states_known() const;
+  void check_logs_ended() const;
 
   World& world_;
   const ServerNode& server_;
   const std::vector<std::unique_ptr<AgentNode>>& agents_;
+  const Operator& user_;
 };
 
 }  // namespace tiphys::sim

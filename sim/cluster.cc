@@ -159,7 +159,10 @@ AgentNode::AgentNode(World& world, Network& network, Mutation mutation, std::str
       mutation_(mutation),
       log_(world),
       name_(std::move(name)),
-      engine_(world, name_, mutation) {
+      engine_(world, name_, mutation),
+      // The workload of the manifest, because it is there most of the time.
+      collector_(world, "from_manifest@logs-", [this](const ToServer& message) { send(message); }),
+      provider_(world, [this](const ToServer& message) { send(message); }) {
   engine_.add_foreign("foreign." + name_);
 }
 
@@ -177,6 +180,8 @@ void AgentNode::kill() {
   world_.line(name_ + ": killed");
   life_.reset();
   engine_.attach(nullptr);
+  collector_.disconnected();
+  provider_.disconnected();
   network_.client_died(name_);
 }
 
@@ -185,6 +190,8 @@ void AgentNode::connect() {
   end.received = [this](const std::string& bytes) { received(bytes); };
   end.ended = life_->process.guarded([this] {
     life_->connection = 0;
+    collector_.disconnected();
+    provider_.disconnected();
     life_->shell.disconnected();
     life_->process.after(kReconnectPause, [this] { connect(); });
   });
@@ -198,8 +205,15 @@ void AgentNode::connect() {
 void AgentNode::received(const std::string& bytes) {
   auto message = wire::decode_from_server(bytes);
   if (!message) return world_.fail("an agent could not read a message: " + message.error().message);
+  const auto* response = std::get_if<Response>(&*message);
+  if (provider_.received(*message) || (response != nullptr && collector_.received(*response)))
+    return;
   if (!life_->shell.received(*std::move(message)))
     world_.fail("an agent did not keep up with its messages");
+}
+
+void AgentNode::ask_for_logs(const CompleteState& state) {
+  if (life_ && life_->connection != 0) collector_.ask(state);
 }
 
 void AgentNode::sample_load() {
@@ -217,7 +231,8 @@ void AgentNode::send(const ToServer& message) {
       for (auto& state : update->states) state.state = ExecutionState(Phase::kRunningOk);
     for (const auto& state : update->states) check_report(state);
   }
-  if (life_->connection != 0) network_.send_to_server(life_->connection, wire::encode(sent));
+  if (life_ && life_->connection != 0)
+    network_.send_to_server(life_->connection, wire::encode(sent));
 }
 
 // Safety: what an agent says of a container was so, and what it says is gone is gone.
@@ -251,13 +266,23 @@ void AgentNode::check_report(const WorkloadState& state) {
 // -- Operator -------------------------------------------------------------------------------------------------------
 
 Operator::Operator(World& world, Network& network, std::vector<std::string> agents)
-    : world_(world), network_(network), agents_(std::move(agents)) {}
+    : world_(world),
+      network_(network),
+      agents_(std::move(agents)),
+      collector_(world, "logs-", [this](const ToServer& message) {
+        if (connection_ != 0) network_.send_to_server(connection_, wire::encode(message));
+      }) {}
+
+void Operator::ask_for_logs(const CompleteState& state) {
+  if (connection_ != 0) collector_.ask(state);
+}
 
 void Operator::connect() {
   StreamEnd end;
   end.received = [this](const std::string& bytes) { received(bytes); };
   end.ended = [this] {
     connection_ = 0;
+    collector_.disconnected();
     world_.after(kReconnectPause, [this] { connect(); });
   };
   connection_ = network_.connect("operator", std::move(end));
@@ -270,7 +295,8 @@ void Operator::received(const std::string& bytes) {
   const auto message = wire::decode_from_server(bytes);
   if (!message)
     return world_.fail("the operator could not read a message: " + message.error().message);
-  if (std::holds_alternative<Response>(*message)) ++answered_;
+  const auto* response = std::get_if<Response>(&*message);
+  if (response != nullptr && !collector_.received(*response)) ++answered_;
 }
 
 Tree Operator::random_workload() {
@@ -347,7 +373,7 @@ RunResult run_cluster(const RunOptions& options) {
   }
   ServerNode server(world, network, options.mutation, durable, std::move(manifest));
   Operator user(world, network, names);
-  const Checkers checkers(world, server, agents);
+  const Checkers checkers(world, server, agents, user);
 
   server.start();
   for (auto& agent : agents)
@@ -361,6 +387,15 @@ RunResult run_cluster(const RunOptions& options) {
   for (Instant t = Instant{} + seconds(2); t < quiet;
        t = t + world.draw(milliseconds(100), seconds(12)))
     world.at(t, [&user] { user.update(); });
+  for (Instant t = Instant{} + seconds(3); t < quiet;
+       t = t + world.draw(milliseconds(100), seconds(20)))
+    world.at(t, [&, collector = static_cast<std::size_t>(random.below(agents.size() + 1))] {
+      if (server.shell() == nullptr) return;
+      if (collector < agents.size())
+        agents[collector]->ask_for_logs(server.shell()->state());
+      else
+        user.ask_for_logs(server.shell()->state());
+    });
   for (Instant t = Instant{} + seconds(5); t < quiet; t = t + world.draw(seconds(1), seconds(15)))
     world.at(t, [&network] { network.disturb(); });
   for (Instant t = Instant{} + seconds(20); t < quiet;

@@ -19,6 +19,7 @@
 #include "shell/server_shell.h"
 #include "sim/fake_engine.h"
 #include "sim/fake_records.h"
+#include "sim/logs.h"
 #include "sim/network.h"
 #include "sim/process.h"
 #include "sim/world.h"
@@ -83,6 +84,11 @@ class AgentNode final : public shell::AgentLink {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const FakeEngine& engine() const { return engine_; }
   [[nodiscard]] const shell::AgentShell* shell() const { return life_ ? &life_->shell : nullptr; }
+  [[nodiscard]] const LogCollector& collector() const { return collector_; }
+  [[nodiscard]] const LogProvider& provider() const { return provider_; }
+
+  // A workload asks for logs of others.
+  void ask_for_logs(const CompleteState& state);
 
   void send(const ToServer& message) override;
 
@@ -106,6 +112,8 @@ class AgentNode final : public shell::AgentLink {
   SimLog log_;
   const std::string name_;
   FakeEngine engine_;
+  LogCollector collector_;
+  LogProvider provider_;
   std::unique_ptr<Life> life_;
 };
 
@@ -116,6 +124,8 @@ class Operator {
 
   void connect();
   void update();
+  void ask_for_logs(const CompleteState& state);
+  [[nodiscard]] const LogCollector& collector() const { return collector_; }
   [[nodiscard]] std::uint64_t answered() const { return answered_; }
 
  private:
@@ -129,6 +139,7 @@ class Operator {
   ConnectionNumber connection_ = 0;
   std::uint64_t requests_ = 0;
   std::uint64_t answered_ = 0;
+  LogCollector collector_;
 };
 
 struct RunOptions {

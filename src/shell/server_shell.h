@@ -29,6 +29,9 @@ class ServerShell {
   }
 
   [[nodiscard]] const CompleteState& state() const { return machine_.state(); }
+  [[nodiscard]] const server::LogCampaigns& log_campaigns() const {
+    return machine_.log_campaigns();
+  }
 
  private:
   void perform(server::Effect effect);
