@@ -6,10 +6,12 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <utility>
 
 #include "base/strings.h"
+#include "io/wire/ank_base.h"
 #include "io/wire/control_api.h"
 #include "io/wire/errors.h"
 #include "io/wire/grpc_api.h"
@@ -134,6 +136,31 @@ std::string encode(const DryRunRequest& message) {
 }
 std::string encode(const DryRunResponse& message) {
   return encode_as<tiphys_ext::DryRunUpdateResponse>(message);
+}
+
+// A message inside another stands there as its tag, its length and its fields in the order of their numbers; that of the
+// id is the lowest. A response without an id is its content alone.
+std::string encode_content(decltype(Response::content) content) {
+  return encode_as<ank_base::Response>(Response{{}, std::move(content)});
+}
+
+std::string encode_head(std::string_view request_id, std::size_t content_size) {
+  static_assert(ank_base::Response::kRequestIdFieldNumber == 1);
+  ank_base::Response only_id;
+  only_id.set_requestid(with_valid_utf8(std::string(request_id)));
+  const std::string id = only_id.SerializeAsString();
+  constexpr std::uint32_t kLengthDelimited = 2;
+  constexpr auto kTag = static_cast<std::uint32_t>(grpc_api::FromServer::kResponseFieldNumber)
+                            << 3U |
+                        kLengthDelimited;
+  std::string head;
+  {
+    google::protobuf::io::StringOutputStream stream(&head);
+    google::protobuf::io::CodedOutputStream output(&stream);
+    output.WriteTag(kTag);
+    output.WriteVarint64(id.size() + content_size);
+  }
+  return head + id;
 }
 
 Result<ToServer> decode_to_server(std::string_view bytes) {

@@ -36,6 +36,11 @@ constexpr std::size_t kPartLimit = std::size_t{3} << 20U;
 std::vector<std::string> encode_in_parts(const ToServer& message, std::size_t limit = kPartLimit);
 std::vector<std::string> encode_in_parts(const FromServer& message, std::size_t limit = kPartLimit);
 
+// One answer to many requests: encode_head(id, content.size()) + content is what encode() makes of the answer with that
+// id, where content is encode_content() of it.
+std::string encode_content(decltype(Response::content) content);
+std::string encode_head(std::string_view request_id, std::size_t content_size);
+
 // A workload to its agent, and back.
 std::string encode(const ToAnkaios& message);
 std::string encode(const FromAnkaios& message);

@@ -279,6 +279,14 @@ TEST(Wire, BringsBackWhatGoesThroughTheControlInterface) {
   }));
 }
 
+TEST(Wire, WritesOneContentForManyIds) {
+  EXPECT_TRUE(rc::check([] {
+    const Response message = response();
+    const std::string content = encode_content(message.content);
+    RC_ASSERT(encode_head(message.id, content.size()) + content == encode(FromServer(message)));
+  }));
+}
+
 TEST(Wire, WritesEqualMessagesAsEqualBytes) {
   EXPECT_TRUE(rc::check([] {
     const FromServer message = from_server();
