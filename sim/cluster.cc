@@ -119,6 +119,16 @@ void ServerNode::send(ConnectionNumber connection, const FromServer& message) {
   network_.send_to_client(connection, wire::encode(message));
 }
 
+void ServerNode::send_all(server::SendAll message) {
+  for (const auto connection : message.to) send(connection, message.message);
+}
+
+void ServerNode::publish(server::Publish news) {
+  const std::string content = wire::encode_content(std::move(news.content));
+  for (const auto& [connection, request_id] : news.to)
+    network_.send_to_client(connection, wire::encode_head(request_id, content.size()) + content);
+}
+
 void ServerNode::close(ConnectionNumber connection) { network_.close(connection); }
 
 // Safety: nothing is sent before it is stored.

@@ -50,6 +50,8 @@ class ServerNode final : public shell::ServerLink {
   [[nodiscard]] const FakeRecords& records() const { return records_; }
 
   void send(ConnectionNumber connection, const FromServer& message) override;
+  void send_all(server::SendAll message) override;
+  void publish(server::Publish news) override;
   void close(ConnectionNumber connection) override;
 
  private:

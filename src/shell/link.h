@@ -12,6 +12,9 @@ class ServerLink {
   virtual ~ServerLink() = default;
   // A message for a connection that has ended is dropped: its end is told as an event.
   virtual void send(server::ConnectionNumber connection, const FromServer& message) = 0;
+  // The same for many: encoded once, and no copy for each.
+  virtual void send_all(server::SendAll message) = 0;
+  virtual void publish(server::Publish news) = 0;
   virtual void close(server::ConnectionNumber connection) = 0;
 };
 

@@ -44,6 +44,8 @@ void ServerShell::perform(server::Effect effect) {
   if (ended_) return;
   match(
       std::move(effect), [&](const server::Send& e) { link_.send(e.connection, e.message); },
+      [&](server::SendAll e) { link_.send_all(std::move(e)); },
+      [&](server::Publish e) { link_.publish(std::move(e)); },
       [&](server::Close e) { link_.close(e.connection); }, [&](const server::Load& e) { load(e); },
       [&](server::Commit e) { commit(std::move(e)); },
       [&](server::ArmTimer e) {

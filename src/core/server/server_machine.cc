@@ -32,10 +32,6 @@ std::optional<ConnectionNumber> connection_of(const Event& event) {
       [](const auto&) { return std::optional<ConnectionNumber>(); });
 }
 
-std::string not_supported(std::string_view feature) {
-  return concat(feature, " is not supported by this version");
-}
-
 std::string no_workload_in(std::string_view request_id) {
   return concat("The request id '", request_id,
                 "' names no workload: through an agent it has to be <workload>@<id>");
@@ -167,6 +163,7 @@ void ServerMachine::opened(const Opened& event) {
       [&](const AgentPeer& peer) { agent_opened(event.connection, peer); });
 }
 
+// [impl->swdd~server-sends-event-for-newly-connected-agent~1]
 void ServerMachine::agent_opened(ConnectionNumber connection, const AgentPeer& peer) {
   // Workloads without an agent wait for nobody: an agent without a name must not get them. With the name of a commander,
   // which agents learn from its log requests, it would get that one's answers.
@@ -202,12 +199,15 @@ void ServerMachine::agent_opened(ConnectionNumber connection, const AgentPeer& p
   send(connection, std::move(hello));
   await_reports(peer.name);
   // [impl->swdd~server-stores-newly-connected-agent~2]
+  const CompleteState before = state_;
   auto attributes = std::make_shared<AgentAttributes>();
   attributes->tags = peer.tags;
   state_.agents =
       state_.agents.set(peer.name.value, std::shared_ptr<const AgentAttributes>(attributes));
+  publish(before);
 }
 
+// [impl->swdd~server-sends-events-for-disconnected-agent~1]
 void ServerMachine::closed(ConnectionNumber connection) {
   // [impl->swdd~server-cancels-log-campaign-for-disconnected-cli~1]
   if (const auto commander = commanders_.find(connection); commander != commanders_.end()) {
@@ -215,6 +215,8 @@ void ServerMachine::closed(ConnectionNumber connection) {
     commander_names_.erase(name);
     commanders_.erase(commander);
     cancel_logs(log_campaigns_.drop_connection(name));
+    // [impl->swdd~server-removes-event-subscription-for-disconnected-cli~1]
+    subscriptions_.drop_connection(connection);
   }
   const auto entry = agent_connections_.find(connection);
   if (entry == agent_connections_.end()) return;  // a commander, or a stream that was replaced
@@ -222,12 +224,15 @@ void ServerMachine::closed(ConnectionNumber connection) {
   agent_connections_.erase(entry);
   agents_.erase(agent);
   unconfirmed_.erase(agent);
+  const CompleteState before = state_;
   // [impl->swdd~server-removes-disconnected-agents-from-state~2]
   state_.agents = state_.agents.erase(agent.value);
   for (const auto& [instance, state] : state_.workload_states.of_agent(agent))
     if (state.phase == Phase::kPendingInitial) unheard_of_[agent].insert(instance);
   // [impl->swdd~server-set-workload-state-on-disconnect~1]
   state_.workload_states.mark_disconnected(agent);
+  subscriptions_.drop_agent(agent);
+  publish(before);
   // [impl->swdd~server-distribute-workload-state-on-disconnect~1]
   broadcast(state_.workload_states.of_agent(agent));
   end_logs_of(agent);
@@ -295,18 +300,24 @@ void ServerMachine::timer_fired(const TimerFired& event) {
 }
 
 void ServerMachine::forget(const std::vector<InstanceName>& instances) {
+  const CompleteState before = state_;
   std::vector<WorkloadState> removed;
   for (const auto& instance : instances) {
     state_.workload_states.remove(instance);
     delete_graph_.removed(instance.workload.value, state_.effective_workloads);
     removed.push_back({instance, ExecutionState(Phase::kRemoved)});
   }
+  publish(before);
+  for (const auto& state : removed)
+    subscriptions_.drop_workload(state.instance.agent, state.instance.workload);
   broadcast(removed);
 }
 
 // An agent speaks for its own workloads only.
 // [impl->swdd~server-stores-workload-state~1]
 // [impl->swdd~server-forwards-workload-state~1]
+// [impl->swdd~server-sends-event-for-updated-workload-states~1]
+// [impl->swdd~server-sends-event-for-removed-workload-states~1]
 void ServerMachine::workload_states_reported(ConnectionNumber connection,
                                              const UpdateWorkloadState& message) {
   const auto agent = agent_connections_.find(connection);
@@ -317,6 +328,7 @@ void ServerMachine::workload_states_reported(ConnectionNumber connection,
   if (own.size() != message.states.size())
     effects_.emplace_back(
         Warn{"Ignored workload states from a connection that does not run these workloads."});
+  const CompleteState before = state_;
   for (const auto& state : own) {
     state_.workload_states.update(state);
     // [impl->swdd~server-cleans-up-state~1]
@@ -327,18 +339,27 @@ void ServerMachine::workload_states_reported(ConnectionNumber connection,
           agent == agent_connections_.end() ? unconfirmed_.end() : unconfirmed_.find(agent->second);
       unconfirmed != unconfirmed_.end())
     for (const auto& state : own) unconfirmed->second.instances.erase(state.instance);
+  publish(before);
+  // A workload that reports its own removal still hears of it.
+  // [impl->swdd~server-removes-subscription-for-deleted-subscriber-workload~1]
+  for (const auto& state : own)
+    if (state.state.phase == Phase::kRemoved)
+      subscriptions_.drop_workload(state.instance.agent, state.instance.workload);
   broadcast(own);
 }
 
 // [impl->swdd~server-receives-resource-availability~2]
+// [impl->swdd~server-sends-event-for-updated-agent-resource-availability~1]
 void ServerMachine::load_reported(ConnectionNumber connection, const AgentLoadStatus& message) {
   const auto agent = agent_connections_.find(connection);
   if (agent == agent_connections_.end() || agent->second.value != message.agent) return;
   const Tree* entry = state_.agents.find(message.agent);
   auto attributes = std::make_shared<AgentAttributes>(*entry->object<AgentAttributes>());
   attributes->status = message.status;
+  const CompleteState before = state_;
   state_.agents =
       state_.agents.set(message.agent, std::shared_ptr<const AgentAttributes>(attributes));
+  publish(before);
 }
 
 // [impl->swdd~server-includes-id-in-control-interface-response~1]
@@ -351,22 +372,60 @@ void ServerMachine::request(ConnectionNumber connection, const Request& request)
     return refuse(requester, "A request needs an id that its answer can carry");
   match(
       request.content, [&](const UpdateStateRequest& r) { enqueue(requester, r); },
-      // [impl->swdd~server-provides-interface-get-complete-state~2]
-      [&](const CompleteStateRequest& r) {
-        if (r.subscribe_for_events)
-          return refuse(requester, not_supported("Subscribing for events"));
-        // A mask that selects nothing, or that cannot be read, is answered with an empty state, as peers expect.
-        answer(requester, CompleteStateResponse{
-                              .complete_state =
-                                  select_state(state_, r.field_masks).value_or(Tree(Tree::Map())),
-                              .altered_fields = std::nullopt,
-                              .empties = r.field_masks.empty() ? Empties::kKeep : Empties::kOmit});
-      },
+      [&](const CompleteStateRequest& r) { answer_with_state(requester, r); },
       [&](const LogsRequest& r) { logs_requested(requester, r); },
       [&](const LogsCancelRequest&) { logs_cancelled(requester); },
-      [&](const EventsCancelRequest&) {
-        refuse(requester, not_supported("Subscribing for events"));
-      });
+      [&](const EventsCancelRequest&) { cancel_events(requester); });
+}
+
+std::optional<Subscriber> ServerMachine::subscriber_of(const Requester& requester) {
+  if (!requester.agent) return subscriber(requester.connection, requester.request_id);
+  return subscriber(*requester.agent, requester.request_id);
+}
+
+// [impl->swdd~server-provides-interface-get-complete-state~2]
+// [impl->swdd~server-stores-new-event-subscription~1]
+void ServerMachine::answer_with_state(const Requester& requester,
+                                      const CompleteStateRequest& request) {
+  auto selected = select_state(state_, request.field_masks);
+  const bool subscribes = request.subscribe_for_events && selected;
+  std::optional<Subscriber> subscriber;
+  if (request.subscribe_for_events) {
+    auto named = subscriber_of(requester);
+    if (!named) return refuse(requester, no_workload_in(requester.request_id));
+    if (auto room = subscriptions_.check_room(*named, request.field_masks); !room)
+      return refuse(requester, room.error().message);
+    subscriber = *std::move(named);
+  }
+  // A mask that selects nothing, or that cannot be read, is answered with an empty state, as peers expect.
+  answer(requester, CompleteStateResponse{
+                        .complete_state = std::move(selected).value_or(Tree(Tree::Map())),
+                        .altered_fields = std::nullopt,
+                        .empties = request.field_masks.empty() ? Empties::kKeep : Empties::kOmit});
+  if (subscribes) subscriptions_.subscribe(*subscriber, request.field_masks);
+}
+
+// [impl->swdd~server-removes-event-subscription~1]
+void ServerMachine::cancel_events(const Requester& requester) {
+  const auto subscriber = subscriber_of(requester);
+  if (!subscriber) return refuse(requester, no_workload_in(requester.request_id));
+  subscriptions_.cancel(*subscriber);
+  answer(requester, EventsCancelAccepted{});
+}
+
+// Tells the subscribers what is different from what was.
+// [impl->swdd~server-sends-state-differences-as-events~1]
+void ServerMachine::publish(const CompleteState& before) {
+  for (auto& news : subscriptions_.news(before, state_)) {
+    Publish effect{{}, std::move(news.content)};
+    for (auto& [peer, request_id] : news.to) {
+      const auto agent = agents_.find(peer.agent);
+      if (peer.connection == 0 && agent == agents_.end()) continue;
+      effect.to.push_back(
+          {peer.connection == 0 ? agent->second : peer.connection, std::move(request_id)});
+    }
+    if (!effect.to.empty()) effects_.emplace_back(std::move(effect));
+  }
 }
 
 // Agents that are away are not asked, and nobody is told that they were not: they may come back.
@@ -429,11 +488,11 @@ void ServerMachine::end_logs_of(const AgentName& agent) {
 }
 
 void ServerMachine::cancel_logs(const std::vector<std::string>& full_ids) {
-  for (const auto& id : full_ids) {
-    for (const auto& [agent, connection] : agents_) send(connection, LinkLogsCancel{id});
-    for (const auto& [connection, peer] : commanders_)
-      if (peer.gets_workload_states) send(connection, LinkLogsCancel{id});
-  }
+  std::vector<ConnectionNumber> all;
+  for (const auto& [agent, connection] : agents_) all.push_back(connection);
+  for (const auto& [connection, peer] : commanders_)
+    if (peer.gets_workload_states) all.push_back(connection);
+  for (const auto& id : full_ids) send_all(all, LinkLogsCancel{id});
 }
 
 void ServerMachine::enqueue(Requester requester, const UpdateStateRequest& request) {
@@ -511,23 +570,34 @@ void ServerMachine::commit_failed(const CommitFailed& event) {
 
 // [impl->swdd~server-state-updates-state-on-unmodified-workloads~1]
 // [impl->swdd~server-update-state-success-response~1]
+// [impl->swdd~server-sends-event-for-initial-workload-states~1]
 void ServerMachine::apply(const UpdatePlan& plan, const std::optional<Requester>& requester) {
+  const CompleteState before = state_;
   set_agent_tags(plan.agent_tags);
   // [impl->swdd~server-cancels-log-campaign-for-deleted-workloads~1]
   for (const auto& spec : plan.deleted)
     cancel_logs(log_campaigns_.drop_workload(spec->instance().agent, spec->instance().workload));
-  const auto for_agents = settle_states(plan);
+  const Settled settled = settle_states(plan);
   config_users_.follow(state_.desired.workloads, plan.desired.workloads);
   state_.desired = plan.desired;
   state_.effective_workloads = plan.effective_workloads;
-  distribute(plan.added, for_agents);
-  if (!requester) return;
-  UpdateStateSuccess success;
-  for (const auto& spec : plan.added)
-    success.added_workloads.push_back(to_string(spec->instance()));
+  // Who changes workloads and subscribes gets the event before the answer, otherwise after it, as peers do.
+  const bool workloads_change = !plan.added.empty() || !plan.deleted.empty();
+  if (workloads_change) publish(before);
+  // [impl->swdd~server-removes-subscription-for-deleted-subscriber-workload~1]
   for (const auto& spec : plan.deleted)
-    success.deleted_workloads.push_back(to_string(spec->instance()));
-  answer(*requester, std::move(success));
+    subscriptions_.drop_workload(spec->instance().agent, spec->instance().workload);
+  broadcast(settled.removed);
+  distribute(plan.added, settled.for_agents);
+  if (requester) {
+    UpdateStateSuccess success;
+    for (const auto& spec : plan.added)
+      success.added_workloads.push_back(to_string(spec->instance()));
+    for (const auto& spec : plan.deleted)
+      success.deleted_workloads.push_back(to_string(spec->instance()));
+    answer(*requester, std::move(success));
+  }
+  if (!workloads_change) publish(before);
 }
 
 void ServerMachine::set_agent_tags(const std::map<std::string, Tags>& tags) {
@@ -544,9 +614,8 @@ void ServerMachine::set_agent_tags(const std::map<std::string, Tags>& tags) {
 // no agent can take away, because nothing was ever started, is removed here and now.
 // [impl->swdd~server-handles-not-started-deleted-workloads~1]
 // [impl->swdd~server-sets-state-of-new-workloads-to-pending~1]
-std::vector<DeletedWorkload> ServerMachine::settle_states(const UpdatePlan& plan) {
-  std::vector<DeletedWorkload> for_agents;
-  std::vector<WorkloadState> removed;
+ServerMachine::Settled ServerMachine::settle_states(const UpdatePlan& plan) {
+  Settled settled;
   std::vector<InstanceName> added;  // in ascending order, as the plan has them
   added.reserve(plan.added.size());
   for (const auto& spec : plan.added) {
@@ -559,17 +628,17 @@ std::vector<DeletedWorkload> ServerMachine::settle_states(const UpdatePlan& plan
     const bool never_started = state != nullptr && state->phase == Phase::kPendingInitial;
     if (!instance.agent.empty() && (is_connected(instance.agent) || !never_started)) {
       // [impl->swdd~server-state-adds-delete-conditions-to-deleted-workload~1]
-      for_agents.push_back({instance, delete_graph_.conditions_of(instance.workload.value)});
+      settled.for_agents.push_back(
+          {instance, delete_graph_.conditions_of(instance.workload.value)});
       continue;
     }
     state_.workload_states.remove(instance);
     delete_graph_.removed(instance.workload.value, plan.effective_workloads);
     if (!std::binary_search(added.begin(), added.end(), instance))
-      removed.push_back({instance, ExecutionState(Phase::kRemoved)});
+      settled.removed.push_back({instance, ExecutionState(Phase::kRemoved)});
   }
   state_.workload_states.add_initial(added);
-  broadcast(removed);
-  return for_agents;
+  return settled;
 }
 
 void ServerMachine::distribute(const std::vector<WorkloadSpecPtr>& added,
@@ -584,21 +653,37 @@ void ServerMachine::distribute(const std::vector<WorkloadSpecPtr>& added,
       send(connection->second, std::move(message));
 }
 
-// To every agent the states of the others, to a commander that wants them all of them.
+// To every agent the states of the others, to a commander that wants them all of them. Most get the same list: all but
+// the agents that the states are of.
 void ServerMachine::broadcast(const std::vector<WorkloadState>& states) {
   if (states.empty()) return;
+  std::set<AgentName> concerned;
+  for (const auto& state : states) concerned.insert(state.instance.agent);
+  std::vector<ConnectionNumber> others;
   for (const auto& [agent, connection] : agents_) {
+    if (!concerned.contains(agent)) {
+      others.push_back(connection);
+      continue;
+    }
     UpdateWorkloadState message;
     for (const auto& state : states)
       if (state.instance.agent != agent) message.states.push_back(state);
     if (!message.states.empty()) send(connection, std::move(message));
   }
   for (const auto& [connection, peer] : commanders_)
-    if (peer.gets_workload_states) send(connection, UpdateWorkloadState{states});
+    if (peer.gets_workload_states) others.push_back(connection);
+  send_all(std::move(others), UpdateWorkloadState{states});
 }
 
 void ServerMachine::send(ConnectionNumber connection, FromServer message) {
   effects_.emplace_back(Send{connection, std::move(message)});
+}
+
+void ServerMachine::send_all(std::vector<ConnectionNumber> to, FromServer message) {
+  if (to.size() == 1)
+    send(to.front(), std::move(message));
+  else if (!to.empty())
+    effects_.emplace_back(SendAll{std::move(to), std::move(message)});
 }
 
 void ServerMachine::answer(const Requester& requester, decltype(Response::content) content) {
@@ -661,6 +746,21 @@ std::string to_string(const Effect& effect) {
       effect,
       [](const Send& e) {
         return concat("send #", std::to_string(e.connection), " ", summary(e.message));
+      },
+      [](const SendAll& e) {
+        std::string text = "send";
+        for (const auto connection : e.to) text += concat(" #", std::to_string(connection));
+        return concat(text, " ", summary(e.message));
+      },
+      [](const Publish& e) {
+        std::string text = "publish";
+        for (const auto& [connection, request_id] : e.to)
+          text += concat(" #", std::to_string(connection), " ", request_id);
+        for (const auto& [sign, paths] : {std::pair("+", &e.content.altered_fields->added),
+                                          std::pair("~", &e.content.altered_fields->updated),
+                                          std::pair("-", &e.content.altered_fields->removed)})
+          for (const auto& path : *paths) text += concat(" ", sign, path);
+        return text;
       },
       [](const Close& e) { return concat("close #", std::to_string(e.connection)); },
       [](const Load&) { return std::string("load"); },

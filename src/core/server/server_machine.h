@@ -23,6 +23,7 @@
 #include "base/instant.h"
 #include "core/server/config_users.h"
 #include "core/server/dependencies.h"
+#include "core/server/events.h"
 #include "core/server/log_campaigns.h"
 #include "core/server/update.h"
 #include "model/messages.h"
@@ -30,8 +31,6 @@
 
 namespace tiphys::server {
 
-// Names one stream of a peer; never used twice, so that a late word of a replaced stream is recognised.
-using ConnectionNumber = std::uint64_t;
 using Token = std::uint64_t;
 // Of a key in the store: 0 is "not there", every write raises it.
 using Version = std::uint64_t;
@@ -100,6 +99,20 @@ struct Send {
   ConnectionNumber connection;
   FromServer message;
 };
+// The same message for many: it is encoded once.
+struct SendAll {
+  std::vector<ConnectionNumber> to;
+  FromServer message;
+};
+// The same answer for many, for each under the id of its own request: it is encoded once.
+struct Recipient {
+  ConnectionNumber connection;
+  std::string request_id;
+};
+struct Publish {
+  std::vector<Recipient> to;
+  CompleteStateResponse content;
+};
 // Ends the stream with OK.
 struct Close {
   ConnectionNumber connection;
@@ -133,7 +146,7 @@ struct Fatal {
   std::string text;
 };
 
-using Effect = std::variant<Send, Close, Load, Commit, ArmTimer, Warn, Fatal>;
+using Effect = std::variant<Send, SendAll, Publish, Close, Load, Commit, ArmTimer, Warn, Fatal>;
 using Effects = std::vector<Effect>;
 
 // What an update writes to the store, and how a state is put together from what is stored.
@@ -199,13 +212,21 @@ class ServerMachine {
                     decltype(Response::content) content);
   void end_logs_of(const AgentName& agent);
   void cancel_logs(const std::vector<std::string>& full_ids);
+  static std::optional<Subscriber> subscriber_of(const Requester& requester);
+  void answer_with_state(const Requester& requester, const CompleteStateRequest& request);
+  void cancel_events(const Requester& requester);
+  void publish(const CompleteState& before);
   void enqueue(Requester requester, const UpdateStateRequest& request);
   void begin_next_update();
   void begin(UpdatePlan plan, std::optional<WaitingUpdate> update);
   void reject(const std::optional<WaitingUpdate>& update, const std::string& reason);
   void apply(const UpdatePlan& plan, const std::optional<Requester>& requester);
   void set_agent_tags(const std::map<std::string, Tags>& tags);
-  std::vector<DeletedWorkload> settle_states(const UpdatePlan& plan);
+  struct Settled {
+    std::vector<DeletedWorkload> for_agents;
+    std::vector<WorkloadState> removed;  // here and now
+  };
+  Settled settle_states(const UpdatePlan& plan);
   void distribute(const std::vector<WorkloadSpecPtr>& added,
                   const std::vector<DeletedWorkload>& deleted);
   void broadcast(const std::vector<WorkloadState>& states);
@@ -217,6 +238,7 @@ class ServerMachine {
   // Of a request that outlives its answer. Nothing for one that came through an agent and names no workload.
   [[nodiscard]] std::optional<std::string> full_id_of(const Requester& requester) const;
   void send(ConnectionNumber connection, FromServer message);
+  void send_all(std::vector<ConnectionNumber> to, FromServer message);
   void answer(const Requester& requester, decltype(Response::content) content);
   void refuse(const Requester& requester, std::string message);
   // To whoever the full id names.
@@ -232,6 +254,8 @@ class ServerMachine {
   std::map<ConnectionNumber, CommanderPeer> commanders_;
   std::map<std::string, ConnectionNumber> commander_names_;
   LogCampaigns log_campaigns_;
+
+  Subscriptions subscriptions_;
 
   // What an agent had when it was lost and is no longer wanted: it may be gone for good, without anybody left to say so.
   struct Unconfirmed {

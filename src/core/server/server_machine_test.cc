@@ -392,6 +392,10 @@ class Cluster {
             RC_ASSERT((stored || !is_update));  // nothing is told before it is stored
             received(e);
           },
+          [&](const SendAll& e) {
+            for (const auto connection : e.to) received({connection, e.message});
+          },
+          [](const Publish&) { RC_FAIL("nobody has subscribed"); },
           [&](const Load& e) { load_ = e; },
           [&](const Commit& e) {
             RC_ASSERT_FALSE(commit_.has_value());

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "base/match.h"
 #include "base/strings.h"
@@ -119,8 +120,20 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
   }
 
   void send(const FromServer& message) {
-    if (outbox_.send(*call_, wire::encode_in_parts(message))) return;
-    end(rpc::failed(Code::kResourceExhausted, "the client does not read what it is sent"));
+    const auto self = shared_from_this();  // it may be given up between two parts
+    for (auto& part : wire::encode_in_parts(message)) send(rpc::Payload{std::move(part)});
+  }
+
+  // Who does not read is given up, so that nobody pays for it.
+  void send(rpc::Payload message) {
+    if (is_over_ || outbox_.send(*call_, std::move(message))) return;
+    const rpc::Outcome outcome =
+        rpc::failed(Code::kResourceExhausted, "the client does not read what it is sent");
+    if (agent_.empty())
+      link_.log.warn("Gave up a client",
+                     {{"peer", call_->peer().address}, {"reason", outcome.status.error().message}});
+    outbox_.drop();
+    end(outcome);
   }
 
   void close() { end({}); }
@@ -187,6 +200,7 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
   void end(const rpc::Outcome& outcome) {
     const auto self = shared_from_this();
     if (link_.conversations.erase(self) == 0) return;
+    is_over_ = true;
     outbox_.flush(*call_);
     if (!call_->is_finished()) call_->finish(outcome);
     if (number_ == 0) return;
@@ -212,6 +226,7 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
   const Service service_;
   const std::shared_ptr<rpc::ServerCall> call_;
   ConnectionNumber number_ = 0;  // once accepted
+  bool is_over_ = false;
   std::string agent_;
   Outbox<rpc::ServerCall> outbox_;
   const std::shared_ptr<Untaken> untaken_ = std::make_shared<Untaken>();
@@ -251,6 +266,31 @@ void LinkServer::send(ConnectionNumber connection, const FromServer& message) {
   asio::post(impl_->io, [link = impl_, connection, message] {
     const auto found = link->accepted.find(connection);
     if (found != link->accepted.end()) found->second->send(message);
+  });
+}
+
+void LinkServer::send_all(server::SendAll message) {
+  asio::post(impl_->io, [link = impl_, message = std::move(message)] {
+    std::vector<std::shared_ptr<const std::string>> parts;
+    for (auto& part : wire::encode_in_parts(message.message))
+      parts.push_back(std::make_shared<const std::string>(std::move(part)));
+    for (const auto connection : message.to)
+      for (const auto& part : parts) {
+        const auto found = link->accepted.find(connection);  // it may be given up between two parts
+        if (found != link->accepted.end()) found->second->send(rpc::Payload{{}, part});
+      }
+  });
+}
+
+void LinkServer::publish(server::Publish news) {
+  asio::post(impl_->io, [link = impl_, news = std::move(news)]() mutable {
+    const auto content =
+        std::make_shared<const std::string>(wire::encode_content(std::move(news.content)));
+    for (const auto& [connection, request_id] : news.to) {
+      const auto found = link->accepted.find(connection);
+      if (found == link->accepted.end()) continue;
+      found->second->send(rpc::Payload{wire::encode_head(request_id, content->size()), content});
+    }
   });
 }
 

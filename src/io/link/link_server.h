@@ -44,6 +44,8 @@ class LinkServer final : public shell::ServerLink {
 
   // On the strand.
   void send(server::ConnectionNumber connection, const FromServer& message) override;
+  void send_all(server::SendAll message) override;
+  void publish(server::Publish news) override;
   void close(server::ConnectionNumber connection) override;
 
   struct Impl;

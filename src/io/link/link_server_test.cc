@@ -262,6 +262,49 @@ TEST_F(LinkServerTest, GivesUpAClientThatDoesNotRead) {
   EXPECT_TRUE(log.has("the client does not read what it is sent"));
 }
 
+CompleteStateResponse news_of(std::size_t bytes) {
+  const Tree tags = Tree::Map().set("k", std::string(bytes, 'x'));
+  const Tree agents = Tree::Map().set("A", Tree::Map().set("tags", tags));
+  return {Tree::Map().set("agents", agents), AlteredFields{{"agents.A"}, {}, {}}};
+}
+
+TEST_F(LinkServerTest, PublishesOneContentUnderTheIdOfEachSubscriber) {
+  const auto agent = connect_agent("A");
+  const auto commander = call(kConnectCommand, commander_hello());
+  ASSERT_TRUE(threads.until([&] { return opened.size() == 2; }));
+  link.publish({{{2, "s"}, {1, "web@1"}, {7, "nobody"}, {2, "t"}}, news_of(3)});
+  link.send_all({{2, 7, 1}, ServerHello{}});
+  ASSERT_TRUE(threads.until(
+      [&] { return agent->messages.size() == 2 && commander->messages.size() == 3; }));
+  EXPECT_EQ(agent->messages,
+            (std::vector<FromServer>{Response{"web@1", news_of(3)}, ServerHello{}}));
+  EXPECT_EQ(commander->messages,
+            (std::vector<FromServer>{Response{"s", news_of(3)}, Response{"t", news_of(3)},
+                                     ServerHello{}}));
+}
+
+TEST_F(LinkServerTest, CutsASubscriberOffThatDoesNotReadAndDelaysNobody) {
+  const auto stalled = call(kConnectCommand, commander_hello());
+  stalled->reads = false;
+  ASSERT_TRUE(threads.until([&] { return opened.size() == 1; }));
+  const auto reader = call(kConnectCommand, commander_hello());
+  ASSERT_TRUE(threads.until([&] { return opened.size() == 2; }));
+  constexpr std::size_t kEvents = 70;
+  const CompleteStateResponse news = news_of(rpc::kMiB);
+  for (std::size_t i = 1; i <= kEvents; ++i) {
+    link.publish({{{1, "s"}, {2, "s"}}, news});
+    ASSERT_TRUE(threads.until([&] { return reader->messages.size() == i; })) << i;
+  }
+  ASSERT_TRUE(threads.until([&] { return closed == std::vector<ConnectionNumber>{1}; }));
+  EXPECT_TRUE(
+      log.has("Gave up a client peer=memory reason=the client does not read what it is sent"));
+  stalled->reads = true;
+  stalled->call->want();
+  ASSERT_TRUE(threads.until([&] { return stalled->outcome.has_value(); }));
+  EXPECT_EQ(stalled->ending(), "RESOURCE_EXHAUSTED: the client does not read what it is sent");
+  EXPECT_LT(stalled->messages.size(), kEvents / 2) << "what waited for it is gone";
+}
+
 TEST_F(LinkServerTest, SplitsLongListsOfStatesAndWarnsOfOtherLargeMessages) {
   const auto agent = connect_agent("A");
   UpdateWorkloadState states;

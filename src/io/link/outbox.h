@@ -18,22 +18,31 @@ template <class Call>
 class Outbox {
  public:
   // False when so much waits that the peer has to be given up.
-  [[nodiscard]] bool send(Call& call, std::vector<std::string> messages) {
-    for (auto& message : messages) {
-      if (has_room_) {
-        has_room_ = call.send({std::move(message)});
-      } else {
-        bytes_ += message.size();
-        waiting_.push_back(std::move(message));
-      }
+  [[nodiscard]] bool send(Call& call, rpc::Payload message) {
+    if (has_room_) {
+      has_room_ = call.send(std::move(message));
+    } else {
+      bytes_ += message.size();
+      waiting_.push_back(std::move(message));
     }
     return bytes_ <= kMostQueuedBytes;
+  }
+  [[nodiscard]] bool send(Call& call, std::vector<std::string> messages) {
+    bool fits = true;
+    for (auto& message : messages) fits = send(call, rpc::Payload{std::move(message)});
+    return fits;
   }
 
   // The call has room again.
   void writable(Call& call) {
     has_room_ = true;
     while (has_room_ && !waiting_.empty()) send_first(call);
+  }
+
+  // The peer is given up: it gets nothing of what waits.
+  void drop() {
+    waiting_.clear();
+    bytes_ = 0;
   }
 
   // Before the call ends: its queue takes everything, room or not.
@@ -44,12 +53,12 @@ class Outbox {
  private:
   void send_first(Call& call) {
     bytes_ -= waiting_.front().size();
-    has_room_ = call.send({std::move(waiting_.front())});
+    has_room_ = call.send(std::move(waiting_.front()));
     waiting_.pop_front();
   }
 
-  std::deque<std::string> waiting_;
-  std::size_t bytes_ = 0;  // of what waits
+  std::deque<rpc::Payload> waiting_;
+  std::size_t bytes_ = 0;  // of what waits; bytes that peers share count for each
   bool has_room_ = true;
 };
 

@@ -70,6 +70,13 @@ class RecordingLink final : public shell::ServerLink {
         [](const auto&) { return std::string("something else"); });
     sent.push_back(std::move(text));
   }
+  void send_all(server::SendAll message) override {
+    for (const auto connection : message.to) send(connection, message.message);
+  }
+  void publish(server::Publish news) override {
+    for (const auto& [connection, request_id] : news.to)
+      send(connection, Response{request_id, news.content});
+  }
   void close(ConnectionNumber connection) override {
     sent.push_back("#" + std::to_string(connection) + " closed");
   }
