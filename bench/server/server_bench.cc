@@ -447,7 +447,7 @@ class Inside final : shell::Strand,
   void close(server::ConnectionNumber) override {}
 
   std::deque<std::function<void()>> tasks_;
-  store::MemoryStore store_{*this, *this, *this};
+  store::MemoryStore store_{*this, *this, *this, store::MemoryStore::kNoHistory};
   shell::ServerShell shell_{*this, *this,  *this, *this,
                             *this, store_, *this, [](const std::string&) {}};
 };

@@ -13,9 +13,10 @@
 // and so do we: the order is the same on every machine.
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
-#include <memory>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -89,14 +90,55 @@ class PersistentMap {
 
  private:
   struct Node;
-  using NodePtr = std::shared_ptr<const Node>;
+
+  // As std::shared_ptr, but the count stands in the node: a node is two thirds of the size, and there are very many.
+  class NodePtr {
+   public:
+    NodePtr() = default;
+    NodePtr(std::nullptr_t) {}
+    template <class... Parts>
+    static NodePtr make(Parts&&... parts) {
+      NodePtr made;
+      made.node_ = new Node(std::forward<Parts>(parts)...);
+      return made;
+    }
+    ~NodePtr() {
+      if (node_ != nullptr && node_->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+        delete node_;
+    }
+    NodePtr(const NodePtr& other) : node_(other.node_) {
+      if (node_ != nullptr) node_->references.fetch_add(1, std::memory_order_relaxed);
+    }
+    NodePtr(NodePtr&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
+    NodePtr& operator=(NodePtr other) noexcept {
+      std::swap(node_, other.node_);
+      return *this;
+    }
+
+    [[nodiscard]] const Node* get() const { return node_; }
+    const Node* operator->() const { return node_; }
+    const Node& operator*() const { return *node_; }
+    friend bool operator==(const NodePtr& a, const NodePtr& b) { return a.node_ == b.node_; }
+    friend bool operator==(const NodePtr& a, std::nullptr_t) { return a.node_ == nullptr; }
+
+   private:
+    const Node* node_ = nullptr;
+  };
 
   struct Node {
+    Node(Key the_key, Value the_value, NodePtr the_left, NodePtr the_right)
+        : size(static_cast<std::uint32_t>(size_of(the_left) + size_of(the_right) + 1)),
+          key(std::move(the_key)),
+          value(std::move(the_value)),
+          left(std::move(the_left)),
+          right(std::move(the_right)) {}
+
+    mutable std::atomic<std::uint32_t> references = 1;
+    std::uint32_t size;
     Key key;
     Value value;
     NodePtr left;
     NodePtr right;
-    std::size_t size;
   };
 
   // What a tree holds below, at and above a key; `found` points into the tree that was split.
@@ -131,9 +173,7 @@ class PersistentMap {
   }
 
   static NodePtr make(Key key, Value value, NodePtr left, NodePtr right) {
-    const std::size_t size = size_of(left) + size_of(right) + 1;
-    return std::make_shared<const Node>(
-        Node{std::move(key), std::move(value), std::move(left), std::move(right), size});
+    return NodePtr::make(std::move(key), std::move(value), std::move(left), std::move(right));
   }
 
   template <class Iterator>
@@ -148,9 +188,7 @@ class PersistentMap {
 
   // The node's entry above other children.
   static NodePtr remake(const Node& node, NodePtr left, NodePtr right) {
-    const std::size_t size = size_of(left) + size_of(right) + 1;
-    return std::make_shared<const Node>(
-        Node{node.key, node.value, std::move(left), std::move(right), size});
+    return NodePtr::make(node.key, node.value, std::move(left), std::move(right));
   }
 
   // The node's entry above children of which one has just grown or shrunk by an entry.
@@ -224,7 +262,7 @@ class PersistentMap {
     const Iterator middle = std::lower_bound(begin, end, node->key, is_less);
     if (middle == end || compare(middle->first, node->key) != 0)
       return link(merge(node->left, begin, middle), *node, merge(node->right, middle, end));
-    const Node replaced{std::move(middle->first), std::move(middle->second), nullptr, nullptr, 1};
+    const Node replaced(std::move(middle->first), std::move(middle->second), nullptr, nullptr);
     return link(merge(node->left, begin, middle), replaced, merge(node->right, middle + 1, end));
   }
 

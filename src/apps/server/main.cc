@@ -81,7 +81,7 @@ OrStop<int> serve(Prepared prepared, host::LogSink& log) {
   // The strand stops before anything that its tasks use goes.
   std::optional<shell::ServerShell> shell;
   shell::CoreThread core;
-  store::MemoryStore store(core, core, core);
+  store::MemoryStore store(core, core, core, store::MemoryStore::kNoHistory);
   link::LinkServer link(
       io.executor(), core, log,
       {.opened = [&](server::Opened event) { shell->opened(std::move(event)); },
