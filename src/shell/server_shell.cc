@@ -23,6 +23,14 @@ Result<server::StoredState> stored_state(const Snapshot& snapshot) {
   return stored;
 }
 
+// The words that templates know for the levels of a log.
+Level level_of(std::string_view word) {
+  if (word == "error") return Level::kError;
+  if (word == "warn") return Level::kWarn;
+  if (word == "debug") return Level::kDebug;
+  return word == "trace" ? Level::kTrace : Level::kInfo;
+}
+
 }  // namespace
 
 ServerShell::ServerShell(Strand& strand, Clock& clock, Timers& timers, Trace& trace, Log& log,
@@ -52,6 +60,7 @@ void ServerShell::perform(server::Effect effect) {
         timers_.after(e.after, [this, token = e.token] { actor_.tell(server::TimerFired{token}); });
       },
       [&](const server::Warn& e) { log_.warn(e.text); },
+      [&](const server::WriteLog& e) { log_.write(level_of(e.line.level), e.line.text, {}); },
       [&](server::Fatal e) {
         ended_ = true;
         on_fatal_(std::move(e.text));

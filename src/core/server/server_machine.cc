@@ -524,6 +524,7 @@ void ServerMachine::begin_next_update() {
 
 void ServerMachine::begin(UpdatePlan plan, std::optional<WaitingUpdate> update) {
   for (const auto& warning : plan.warnings) effects_.emplace_back(Warn{warning});
+  for (const auto& line : plan.template_log) effects_.emplace_back(WriteLog{line});
   if (const auto status = check_dependencies(plan); !status)
     return reject(update, status.error().message);
   auto writes = writes_between(state_.desired, plan.desired);
@@ -774,6 +775,7 @@ std::string to_string(const Effect& effect) {
         return concat("timer +", std::to_string(ms.count()), "ms");
       },
       [](const Warn& e) { return "warn " + e.text; },
+      [](const WriteLog& e) { return concat("log ", e.line.level, " ", e.line.text); },
       [](const Fatal& e) { return "fatal " + e.text; });
 }
 

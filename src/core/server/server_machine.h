@@ -141,12 +141,17 @@ struct ArmTimer {
 struct Warn {
   std::string text;
 };
+// A template of a workload writes to the log.
+struct WriteLog {
+  handlebars::LogLine line;
+};
 // The start failed: the process ends with this text.
 struct Fatal {
   std::string text;
 };
 
-using Effect = std::variant<Send, SendAll, Publish, Close, Load, Commit, ArmTimer, Warn, Fatal>;
+using Effect =
+    std::variant<Send, SendAll, Publish, Close, Load, Commit, ArmTimer, Warn, WriteLog, Fatal>;
 using Effects = std::vector<Effect>;
 
 // What an update writes to the store, and how a state is put together from what is stored.

@@ -402,7 +402,8 @@ class Cluster {
             commit_ = e;
           },
           [&](const Close& e) { connections_.erase(e.connection); },
-          [](const Fatal& e) { RC_FAIL(e.text); }, [](const ArmTimer&) {}, [](const Warn&) {});
+          [](const Fatal& e) { RC_FAIL(e.text); }, [](const ArmTimer&) {}, [](const Warn&) {},
+          [](const WriteLog&) {});
   }
 
   void received(const Send& send) {

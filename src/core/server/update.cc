@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "core/server/conversion.h"
 #include "core/server/dependencies.h"
+#include "core/server/rendering.h"
 #include "model/path.h"
 #include "model/reading.h"
 
@@ -213,14 +214,15 @@ Result<UpdatePlan> plan_workloads(const CompleteState& current, const ConfigUser
       plan.effective_workloads = plan.effective_workloads.erase(name);
       continue;
     }
-    if (!after->configs.empty())
-      return invalid_state("Configs of a workload are not supported by this version");
+    auto workload = render_workload(after, wanted.configs);
+    if (!workload) return invalid_state(workload.error().message);
+    plan.template_log.insert(plan.template_log.end(), workload->log.begin(), workload->log.end());
     if (before != nullptr) {
       const auto spec = before->object<WorkloadSpec>();
-      if (spec->workload() == *after) continue;
+      if (spec->workload() == *workload->workload) continue;
       plan.deleted.push_back(spec);
     }
-    rendered.emplace_back(&name, after);
+    rendered.emplace_back(&name, std::move(workload->workload));
   }
   std::vector<std::pair<std::string, Tree>> effective;
   effective.reserve(rendered.size());

@@ -12,6 +12,7 @@
 #include "core/server/config_users.h"
 #include "model/messages.h"
 #include "model/state.h"
+#include "text/handlebars/handlebars.h"
 
 namespace tiphys::server {
 
@@ -24,6 +25,7 @@ struct UpdatePlan {
   std::vector<WorkloadSpecPtr> deleted;
   std::map<std::string, Tags> agent_tags;  // of connected agents whose tags change
   std::vector<std::string> warnings;
+  std::vector<handlebars::LogLine> template_log;
 };
 
 // The error is the text that the requester gets. `users` knows the config items that the workloads of the current

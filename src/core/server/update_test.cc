@@ -254,12 +254,79 @@ TEST(PlanUpdate, ChecksWhatChangedInThisOrder) {
   EXPECT_EQ(check("name"), "");
 }
 
-TEST(PlanUpdate, SaysWhatThisVersionCannotDo) {
-  auto with_configs = workload("A", "x");
-  with_configs->configs = {{"alias", "cfg"}};
-  EXPECT_EQ(
-      error_of(masked(with_workload("w", as_tree(with_configs)), {"desiredState.workloads.w"})),
-      invalid("Configs of a workload are not supported by this version"));
+// -- Rendering
+
+// web on A with a template, and the config items that it uses.
+struct Templates {
+  CompleteState state;
+  ConfigUsers users;
+
+  Templates() {
+    State wanted;
+    auto web = workload("A", "port {{p}}");
+    web->configs = {{"p", "port"}};
+    wanted.workloads =
+        Tree::Map().set("web", as_tree(web)).set("plain", as_tree(workload("A", "{{p}}")));
+    wanted.configs = Tree::Map().set("port", "80").set("other", "1");
+    const UpdatePlan plan = plan_state({}, {}, wanted).value();
+    users.follow({}, plan.desired.workloads);
+    state.desired = plan.desired;
+    state.effective_workloads = plan.effective_workloads;
+  }
+
+  [[nodiscard]] Result<UpdatePlan> set_item(const std::string& key,
+                                            const std::optional<std::string>& value) const {
+    const Tree::Map configs = value ? Tree::Map().set(key, *value) : Tree::Map();
+    return plan_update(state, users,
+                       {desired_state(Tree::Map().set("apiVersion", "v1").set("configs", configs)),
+                        {"desiredState.configs." + key}});
+  }
+};
+
+// [utest->swdd~server-state-triggers-configuration-rendering-of-workloads~1]
+// [utest->swdd~server-state-compares-rendered-workloads~1]
+TEST(PlanUpdate, ComparesWhatWasRendered) {
+  const Templates templates;
+  const auto plan = templates.set_item("port", "81");
+  ASSERT_TRUE(plan.has_value()) << error_of(plan);
+  EXPECT_EQ(names_of(plan->added), Strings{"web"});
+  EXPECT_EQ(names_of(plan->deleted), Strings{"web"});
+  EXPECT_EQ(plan->added[0]->instance().id, workload_id_of("port 81"));
+  EXPECT_TRUE(plan->added[0]->workload().configs.empty());
+  EXPECT_EQ(plan->desired.workload("web")->runtime_config, "port {{p}}");
+
+  for (const auto& [key, value] : {std::pair{"other", "2"}, std::pair{"port", "80"}}) {
+    const auto same = templates.set_item(key, value);
+    ASSERT_TRUE(same.has_value()) << error_of(same);
+    EXPECT_TRUE(same->added.empty());
+    EXPECT_TRUE(same->deleted.empty());
+  }
+  auto rewritten = workload("A", "port 80");
+  rewritten->configs = {{"p", "port"}};
+  const auto same =
+      plan_update(templates.state, templates.users,
+                  {with_workload("web", as_tree(rewritten)), {"desiredState.workloads.web"}});
+  ASSERT_TRUE(same.has_value()) << error_of(same);
+  EXPECT_TRUE(same->added.empty());
+  EXPECT_EQ(same->desired.workload("web")->runtime_config, "port 80");
+}
+
+TEST(PlanUpdate, RefusesToTakeAwayWhatAWorkloadUses) {
+  const Templates templates;
+  EXPECT_EQ(error_of(templates.set_item("port", std::nullopt)),
+            invalid("Workload references config key 'port' that does not exist"));
+  EXPECT_TRUE(templates.set_item("other", std::nullopt).has_value());
+}
+
+TEST(PlanUpdate, RendersEverythingBeforeItLooksAtNames) {
+  auto bad_name = workload("A", "x");
+  auto bad_template = workload("A", "{{");
+  bad_template->configs = {{"p", "cfg"}};
+  const Tree workloads = Tree::Map().set("a b", as_tree(bad_name)).set("w", as_tree(bad_template));
+  const auto error = error_of(
+      masked(desired_state(Tree::Map().set("apiVersion", "v1").set("workloads", workloads)),
+             {"desiredState.workloads"}));
+  EXPECT_NE(error.find("Failed to render field 'runtimeConfig'"), std::string::npos) << error;
 }
 
 // -- The difference
