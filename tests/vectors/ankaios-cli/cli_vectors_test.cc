@@ -404,7 +404,6 @@ const std::map<std::string, Difference>& differences() {
       {"apply_schema_rule_extra_key", {How::kNot, kKeptInstance}},
       {"apply_schema_unknown_workload_key", {How::kNot, kKeptInstance}},
       {"state_wildcard_inner", {How::kNot, "to our server the root is a map like any other"}},
-      {"state_empty_mask", {How::kNot, "our server refuses an empty mask"}},
       {"pem_env_empty", {How::kNot, "an empty path is no path"}},
       {"fake_upd_progress_pipe", {How::kNot, kFinalIsFinal}},
       {"fake_upd_progress_tty", {How::kNot, kFinalIsFinal}},
