@@ -293,4 +293,9 @@ Result<WorkloadSpecPtr> WorkloadSpec::received(InstanceName instance, WorkloadPt
   return WorkloadSpecPtr(new WorkloadSpec(std::move(instance), std::move(workload)));
 }
 
+WorkloadSpecPtr WorkloadSpec::unchecked(InstanceName instance, WorkloadPtr workload) {
+  TIPHYS_CHECK(workload != nullptr, "a spec is made of a workload");
+  return WorkloadSpecPtr(new WorkloadSpec(std::move(instance), std::move(workload)));
+}
+
 }  // namespace tiphys

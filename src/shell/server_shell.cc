@@ -35,8 +35,10 @@ Level level_of(std::string_view word) {
 
 ServerShell::ServerShell(Strand& strand, Clock& clock, Timers& timers, Trace& trace, Log& log,
                          Records& store, ServerLink& link,
-                         std::function<void(std::string)> on_fatal)
-    : timers_(timers),
+                         std::function<void(std::string)> on_fatal, Hooks hooks)
+    : hook_runner_(hooks.runner),
+      machine_(std::move(hooks.list)),
+      timers_(timers),
       log_(log),
       store_(store),
       link_(link),
@@ -56,6 +58,12 @@ void ServerShell::perform(server::Effect effect) {
       [&](server::Publish e) { link_.publish(std::move(e)); },
       [&](server::Close e) { link_.close(e.connection); }, [&](const server::Load& e) { load(e); },
       [&](server::Commit e) { commit(std::move(e)); },
+      [&](server::RunHook e) {
+        hook_runner_->run(std::move(e.hook), std::move(e.lists),
+                          [this, token = e.token](server::HookAnswer answer) {
+                            actor_.tell(server::HookAnswered{token, std::move(answer)});
+                          });
+      },
       [&](server::ArmTimer e) {
         timers_.after(e.after, [this, token = e.token] { actor_.tell(server::TimerFired{token}); });
       },

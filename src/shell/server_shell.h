@@ -9,6 +9,7 @@
 
 #include "core/server/server_machine.h"
 #include "shell/actor.h"
+#include "shell/hooks.h"
 #include "shell/link.h"
 #include "shell/store.h"
 
@@ -18,7 +19,7 @@ class ServerShell {
  public:
   // `on_fatal` is told why the server cannot go on; nothing happens after that.
   ServerShell(Strand& strand, Clock& clock, Timers& timers, Trace& trace, Log& log, Records& store,
-              ServerLink& link, std::function<void(std::string)> on_fatal);
+              ServerLink& link, std::function<void(std::string)> on_fatal, Hooks hooks = {});
 
   void start(std::optional<State> manifest) { actor_.tell(server::Start{std::move(manifest)}); }
   void opened(server::Opened event) { actor_.tell(std::move(event)); }
@@ -38,6 +39,7 @@ class ServerShell {
   void load(const server::Load& effect);
   void commit(server::Commit effect);
 
+  HookRunner* const hook_runner_;
   server::ServerMachine machine_;
   Timers& timers_;
   Log& log_;

@@ -7,6 +7,8 @@
 //   #2 tags r1 A zone=back | #2 reads r1 agents
 //   #2 subscribes r1 | #2 unsubscribes r1 | #2 logs r1 | #2 stops logs r1
 //   committed 1 | commit conflict | commit failed: disk full | timer
+//   hooks first second (before anything else) | hook changed nothing | hook made +web@A:nginx -db@B:pg
+//   hook vetoed: no | hook failed: crash | hook cannot be read: junk
 //
 // web@A:nginx is the workload web for agent A with the runtime config nginx, web@:nginx one without an agent, and
 // web@A:nginx[blue] one with a tag; web@A:nginx<db<log waits until db and log run. "; " stands between several reports. An answer is for the newest effect of its kind;
@@ -30,10 +32,17 @@ class Player {
  public:
   std::vector<std::string> operator()(const std::string& text) {
     std::vector<std::string> answers;
+    if (Words words(text); words.take("hooks")) {
+      std::vector<Hook> hooks;
+      while (!words.empty()) hooks.push_back({words.word()});
+      machine_ = ServerMachine(std::move(hooks));
+      return answers;
+    }
     for (const auto& effect : machine_.step(read(text))) {
       match(
           effect, [&](const Load& e) { loads_.push_back(e.token); },
           [&](const Commit& e) { commits_.push_back(e.token); },
+          [&](const RunHook& e) { hooks_.push_back(e.token); },
           [&](const ArmTimer& e) { timers_.push_back(e.token); }, [](const auto&) {});
       answers.push_back(with_configs(to_string(effect)));
     }
@@ -59,6 +68,7 @@ class Player {
     if (words.take("committed")) return Committed{newest(commits_), std::stoull(words.rest())};
     if (words.take("commit conflict")) return CommitConflict{newest(commits_)};
     if (words.take("commit failed:")) return CommitFailed{newest(commits_), words.rest()};
+    if (words.take("hook")) return HookAnswered{newest(hooks_), read_hook_answer(words)};
     if (words.take("timer")) return TimerFired{newest(timers_)};
     if (words.take("agent")) {
       AgentPeer peer{AgentName{words.word()}, {}};
@@ -78,6 +88,24 @@ class Player {
     const ConnectionNumber connection = number_of(words.word());
     if (words.take("closes")) return Closed{connection};
     return Received{connection, read_message(words)};
+  }
+
+  HookAnswer read_hook_answer(Words& words) {
+    if (words.take("changed nothing")) return HookUnchanged{};
+    if (words.take("vetoed:")) return HookVeto{words.rest()};
+    if (words.take("failed:")) return HookFailed{words.rest()};
+    if (words.take("cannot be read:")) return HookUnreadable{words.rest()};
+    if (!words.take("made")) words.misread("an answer of a hook");
+    HookChanged changed;
+    while (!words.empty()) {
+      const std::string word = words.word();
+      auto [workload, instance] = read_workload(word.substr(1));
+      if (word.front() == '+')
+        changed.lists.added.push_back(WorkloadSpec::unchecked(instance, std::move(workload)));
+      else
+        changed.lists.deleted.push_back({instance, {}});
+    }
+    return changed;
   }
 
   ToServer read_message(Words& words) {
@@ -222,6 +250,7 @@ class Player {
   ServerMachine machine_;
   std::map<std::string, std::string> configs_;  // by id
   std::vector<Token> loads_;
+  std::vector<Token> hooks_;
   std::vector<Token> commits_;
   std::vector<Token> timers_;
 };

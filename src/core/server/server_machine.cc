@@ -111,7 +111,8 @@ void ServerMachine::handle(const Event& event) {
       [&](const Committed& e) { committed(e); },
       [&](const CommitConflict& e) { commit_conflict(e); },
       [&](const CommitFailed& e) { commit_failed(e); },
-      [&](const TimerFired& e) { timer_fired(e); });
+      [&](const TimerFired& e) { timer_fired(e); },
+      [&](const HookAnswered& e) { hook_answered(e); });
 }
 
 // [impl->swdd~server-starts-without-startup-config~1]
@@ -130,16 +131,14 @@ void ServerMachine::loaded(const Loaded& event) {
   loading_.reset();
   version_ = event.stored.version;
   const bool from_manifest = event.stored.version == 0 && manifest_.has_value();
-  auto plan = plan_state(state_, config_users_, from_manifest ? *manifest_ : event.stored.desired);
+  auto plan = plan_state(state_before_hooks(), config_users_,
+                         from_manifest ? *manifest_ : event.stored.desired);
   // [impl->swdd~server-fails-on-invalid-startup-state~1]
   if (!plan) {
     effects_.emplace_back(Fatal{plan.error().message});
     return;
   }
-  if (from_manifest)
-    begin(*std::move(plan), std::nullopt);
-  else
-    apply(*plan, std::nullopt);
+  begin(*std::move(plan), std::nullopt, !from_manifest);
   begin_next_update();
   become_ready();
 }
@@ -514,7 +513,7 @@ void ServerMachine::begin_next_update() {
       waiting_.pop_front();
     }
     // [impl->swdd~server-continues-on-invalid-updated-state~1]
-    auto plan = plan_update(state_, config_users_, update.request);
+    auto plan = plan_update(state_before_hooks(), config_users_, update.request);
     if (plan)
       begin(*std::move(plan), std::move(update));
     else
@@ -522,19 +521,75 @@ void ServerMachine::begin_next_update() {
   }
 }
 
-void ServerMachine::begin(UpdatePlan plan, std::optional<WaitingUpdate> update) {
+CompleteState ServerMachine::state_before_hooks() const {
+  CompleteState state = state_;
+  state.effective_workloads = rendered_workloads_;
+  return state;
+}
+
+void ServerMachine::begin(UpdatePlan plan, std::optional<WaitingUpdate> update, bool is_stored) {
   for (const auto& warning : plan.warnings) effects_.emplace_back(Warn{warning});
   for (const auto& line : plan.template_log) effects_.emplace_back(WriteLog{line});
-  if (const auto status = check_dependencies(plan); !status)
-    return reject(update, status.error().message);
-  auto writes = writes_between(state_.desired, plan.desired);
-  if (writes.empty()) {
-    apply(plan, update ? std::optional(update->requester) : std::nullopt);
+  plan.rendered_workloads = plan.effective_workloads;
+  if (!hooks_.empty() && plan.added.empty() && plan.deleted.empty())
+    plan.effective_workloads = state_.effective_workloads;
+  in_flight_ = UpdateInFlight{0, std::move(plan), std::move(update), is_stored};
+  if (!hooks_.empty())
+    in_flight_->lists = lists_for_hooks(in_flight_->plan, state_.effective_workloads);
+  run_next_hook();
+}
+
+void ServerMachine::run_next_hook() {
+  UpdatePlan& plan = in_flight_->plan;
+  const bool changes_workloads = !plan.added.empty() || !plan.deleted.empty();
+  if (hooks_.empty() || !changes_workloads) return commit();
+  if (in_flight_->hooks_done == hooks_.size()) {
+    follow_hooks(plan, in_flight_->lists, state_.effective_workloads);
+    return commit();
+  }
+  in_flight_->token = ++last_token_;
+  effects_.emplace_back(
+      RunHook{in_flight_->token, hooks_[in_flight_->hooks_done], in_flight_->lists});
+}
+
+void ServerMachine::hook_answered(const HookAnswered& event) {
+  if (!in_flight_ || in_flight_->token != event.token) return;
+  const Hook& hook = hooks_[in_flight_->hooks_done];
+  const auto what = in_flight_->update ? Refused::kUpdate : Refused::kStart;
+  if (auto refusal = refusal_of(hook, event.answer, what)) {
+    const auto update = std::exchange(in_flight_, std::nullopt)->update;
+    if (!update) {
+      effects_.emplace_back(Fatal{*std::move(refusal)});
+      return;
+    }
+    refuse(update->requester, *std::move(refusal));
+  } else {
+    if (const auto* changed = std::get_if<HookChanged>(&event.answer))
+      in_flight_->lists = changed->lists;
+    ++in_flight_->hooks_done;
+    run_next_hook();
+  }
+  begin_next_update();
+  become_ready();
+}
+
+// The lists of the update under way are final. What was loaded has been checked and stored already.
+void ServerMachine::commit() {
+  const UpdatePlan& plan = in_flight_->plan;
+  const auto status = in_flight_->is_stored ? Status() : check_dependencies(plan);
+  if (!status) {
+    reject(std::exchange(in_flight_, std::nullopt)->update, status.error().message);
     return;
   }
-  const Token token = ++last_token_;
-  effects_.emplace_back(Commit{token, version_, std::move(writes)});
-  in_flight_ = UpdateInFlight{token, std::move(plan), std::move(update)};
+  std::vector<Write> writes;
+  if (!in_flight_->is_stored) writes = writes_between(state_.desired, plan.desired);
+  if (writes.empty()) {
+    const UpdateInFlight done = *std::exchange(in_flight_, std::nullopt);
+    apply(done.plan, done.update ? std::optional(done.update->requester) : std::nullopt);
+    return;
+  }
+  in_flight_->token = ++last_token_;
+  effects_.emplace_back(Commit{in_flight_->token, version_, std::move(writes)});
 }
 
 // The startup manifest has nobody to tell: the start has failed.
@@ -582,6 +637,7 @@ void ServerMachine::apply(const UpdatePlan& plan, const std::optional<Requester>
   config_users_.follow(state_.desired.workloads, plan.desired.workloads);
   state_.desired = plan.desired;
   state_.effective_workloads = plan.effective_workloads;
+  rendered_workloads_ = plan.rendered_workloads;
   // Who changes workloads and subscribes gets the event before the answer, otherwise after it, as peers do.
   const bool workloads_change = !plan.added.empty() || !plan.deleted.empty();
   if (workloads_change) publish(before);
@@ -739,7 +795,15 @@ std::string to_string(const Event& event) {
       [](const Committed& e) { return concat("committed version ", std::to_string(e.version)); },
       [](const CommitConflict&) { return std::string("commit conflict"); },
       [](const CommitFailed& e) { return "commit failed: " + e.cause; },
-      [](const TimerFired&) { return std::string("timer fired"); });
+      [](const TimerFired&) { return std::string("timer fired"); },
+      [](const HookAnswered& e) {
+        return match(
+            e.answer, [](const HookUnchanged&) { return std::string("hook changed nothing"); },
+            [](const HookChanged& a) { return "hook made " + summary(FromServer(a.lists)); },
+            [](const HookVeto& a) { return "hook vetoed: " + a.words; },
+            [](const HookFailed& a) { return "hook failed: " + a.reason; },
+            [](const HookUnreadable& a) { return "hook cannot be read: " + a.offence; });
+      });
 }
 
 std::string to_string(const Effect& effect) {
@@ -769,6 +833,9 @@ std::string to_string(const Effect& effect) {
         std::string text = concat("commit on version ", std::to_string(e.decided_on));
         for (const auto& write : e.writes) text += concat(write.value ? " +" : " -", write.key);
         return text;
+      },
+      [](const RunHook& e) {
+        return concat("run hook ", e.hook.name, " ", summary(FromServer(e.lists)));
       },
       [](const ArmTimer& e) {
         const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(e.after);

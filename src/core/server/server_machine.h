@@ -7,6 +7,9 @@
 //                            ├──CommitConflict──▶ Load, take over what is stored, plan again
 //                            └──CommitFailed──▶ the requester gets an error, the state stays
 //
+// Where hooks are configured, a plan that changes workloads passes them first, one after the other (RunHook, answered by
+// HookAnswered); what they refuse is an error for the requester, and the state stays.
+//
 // Nobody is told of a wanted state before it is stored. One update is under way at a time; others wait in order, and
 // everything else runs against the state that holds. What agents report is not stored: they report it again.
 
@@ -17,6 +20,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -24,6 +28,7 @@
 #include "core/server/config_users.h"
 #include "core/server/dependencies.h"
 #include "core/server/events.h"
+#include "core/server/hooks.h"
 #include "core/server/log_campaigns.h"
 #include "core/server/update.h"
 #include "model/messages.h"
@@ -89,9 +94,13 @@ struct CommitFailed {
 struct TimerFired {
   Token token;
 };
+struct HookAnswered {
+  Token token;
+  HookAnswer answer;
+};
 
 using Event = std::variant<Start, Opened, Closed, Received, Loaded, LoadFailed, Committed,
-                           CommitConflict, CommitFailed, TimerFired>;
+                           CommitConflict, CommitFailed, TimerFired, HookAnswered>;
 
 // -- What the machine wants done ------------------------------------------------------------------------------------
 
@@ -133,6 +142,12 @@ struct Commit {
   Version decided_on;
   std::vector<Write> writes;
 };
+// Answered by HookAnswered.
+struct RunHook {
+  Token token;
+  Hook hook;
+  UpdateWorkload lists;
+};
 // Answered by TimerFired.
 struct ArmTimer {
   Token token;
@@ -150,8 +165,8 @@ struct Fatal {
   std::string text;
 };
 
-using Effect =
-    std::variant<Send, SendAll, Publish, Close, Load, Commit, ArmTimer, Warn, WriteLog, Fatal>;
+using Effect = std::variant<Send, SendAll, Publish, Close, Load, Commit, RunHook, ArmTimer, Warn,
+                            WriteLog, Fatal>;
 using Effects = std::vector<Effect>;
 
 // What an update writes to the store, and how a state is put together from what is stored.
@@ -166,6 +181,8 @@ inline constexpr Duration kTimeToReport = std::chrono::seconds(60);
 
 class ServerMachine {
  public:
+  explicit ServerMachine(std::vector<Hook> hooks = {}) : hooks_(in_order(std::move(hooks))) {}
+
   // The effects are to be performed in this order.
   [[nodiscard]] Effects step(const Event& event);
 
@@ -185,11 +202,14 @@ class ServerMachine {
     UpdateStateRequest request;
   };
 
-  // An update between its plan and the word of the store. The startup manifest has no requester.
+  // An update between its plan and the word of the store. A startup manifest, and what is loaded, have no requester.
   struct UpdateInFlight {
-    Token token;
+    Token token;  // of the hook or of the commit that it waits for
     UpdatePlan plan;
     std::optional<WaitingUpdate> update;
+    bool is_stored = false;     // it was loaded
+    UpdateWorkload lists = {};  // as the hooks so far left them
+    std::size_t hooks_done = 0;
   };
 
   void handle(const Event& event);
@@ -223,7 +243,12 @@ class ServerMachine {
   void publish(const CompleteState& before);
   void enqueue(Requester requester, const UpdateStateRequest& request);
   void begin_next_update();
-  void begin(UpdatePlan plan, std::optional<WaitingUpdate> update);
+  void begin(UpdatePlan plan, std::optional<WaitingUpdate> update, bool is_stored = false);
+  void run_next_hook();
+  void hook_answered(const HookAnswered& event);
+  void commit();
+  // The state as updates are compared with: its workloads are those that no hook has changed.
+  [[nodiscard]] CompleteState state_before_hooks() const;
   void reject(const std::optional<WaitingUpdate>& update, const std::string& reason);
   void apply(const UpdatePlan& plan, const std::optional<Requester>& requester);
   void set_agent_tags(const std::map<std::string, Tags>& tags);
@@ -252,7 +277,9 @@ class ServerMachine {
   CompleteState state_;       // [impl->swdd~server-state-in-memory~1]
   ConfigUsers config_users_;  // of the wanted state
   DeleteGraph delete_graph_;
-  Version version_ = 0;  // of the stored state that state_ was made from
+  std::vector<Hook> hooks_;       // in the order in which they run
+  Tree::Map rendered_workloads_;  // name -> WorkloadSpec; the effective ones before hooks
+  Version version_ = 0;           // of the stored state that state_ was made from
 
   std::map<AgentName, ConnectionNumber> agents_;
   std::map<ConnectionNumber, AgentName> agent_connections_;

@@ -402,8 +402,8 @@ class Cluster {
             commit_ = e;
           },
           [&](const Close& e) { connections_.erase(e.connection); },
-          [](const Fatal& e) { RC_FAIL(e.text); }, [](const ArmTimer&) {}, [](const Warn&) {},
-          [](const WriteLog&) {});
+          [](const Fatal& e) { RC_FAIL(e.text); }, [](const RunHook&) {}, [](const ArmTimer&) {},
+          [](const Warn&) {}, [](const WriteLog&) {});
   }
 
   void received(const Send& send) {

@@ -21,6 +21,7 @@ namespace tiphys::server {
 struct UpdatePlan {
   State desired;
   Tree::Map effective_workloads;  // name -> WorkloadSpec
+  Tree::Map rendered_workloads;   // the same before hooks changed it; set when they have run
   std::vector<WorkloadSpecPtr> added;
   std::vector<WorkloadSpecPtr> deleted;
   std::map<std::string, Tags> agent_tags;  // of connected agents whose tags change
