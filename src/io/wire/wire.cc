@@ -3,7 +3,6 @@
 #include <google/protobuf/arena.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-#include <google/protobuf/stubs/logging.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,32 +15,18 @@
 #include "io/wire/errors.h"
 #include "io/wire/grpc_api.h"
 #include "io/wire/log_batches.h"
+#include "io/wire/serialise.h"
 #include "io/wire/tiphys_ext.h"
 
 namespace tiphys::wire {
 namespace {
-
-// The library writes about ill-formed text to standard error; the error of the decoding says it already.
-void silence_the_library() {
-  [[maybe_unused]] static const auto kFormerHandler = google::protobuf::SetLogHandler(nullptr);
-}
 
 template <class Wire, class Message>
 std::string encode_as(const Message& message) {
   google::protobuf::Arena arena;
   auto* wire = google::protobuf::Arena::CreateMessage<Wire>(&arena);
   to_wire(message, *wire);
-
-  silence_the_library();
-  std::string bytes;
-  google::protobuf::io::StringOutputStream stream(&bytes);
-  bool complete = false;
-  {
-    google::protobuf::io::CodedOutputStream output(&stream);
-    output.SetSerializationDeterministic(true);  // maps are hashed; their order must not be chance
-    complete = wire->SerializeToCodedStream(&output);
-  }
-  return complete ? bytes : std::string();
+  return serialise(*wire);
 }
 
 template <class Message, class Wire>
