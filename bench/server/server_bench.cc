@@ -367,7 +367,7 @@ Round events(std::uint16_t port, bool has_stalled) {
 // --- B10: everybody comes back ---
 
 // Until each has been told the states of the others, and what to run. Answers with the bytes of all, too.
-Result<std::pair<double, std::size_t>> storm(std::uint16_t port) {
+Result<std::pair<double, std::size_t>> storm_of(std::uint16_t port) {
   Crowd crowd(port);
   std::size_t left = kAgents;
   std::vector<CrowdPeer*> agents;
@@ -545,20 +545,23 @@ Status measure_calls(Report& report, const Options& options, const fs::path& pro
   return {};
 }
 
+// Each round has a server of its own, which has just started and whose agents all come.
 Status measure_storm(Report& report, const Options& options, const fs::path& programs) {
-  TIPHYS_TRY(const auto subject, Subject::start(programs, kMany));
-  TIPHYS_TRY(const auto first, storm(subject->port()));
-  const std::size_t bytes = first.second / kAgents;
+  std::size_t bytes = 0;  // for each agent
+  const Round subject = [&]() -> Figures {
+    TIPHYS_TRY(const auto server, Subject::start(programs, kMany));
+    TIPHYS_TRY(const auto storm, storm_of(server->port()));
+    bytes = storm.second / kAgents;
+    return std::vector{storm.first};
+  };
+  if (const auto first = subject(); !first) return fail(first.error());
   report.compare(
       {{.name =
             concat("B10 1,000 agents, ", std::to_string(bytes / 1024), " KiB each; floor: bare"),
         .unit = "ms",
         .budget = at_most(2)}},
-      std::min(options.rounds, 3), [=]() -> Figures { return bare_storm(kAgents, bytes); },
-      [&]() -> Figures {
-        TIPHYS_TRY(const auto again, storm(subject->port()));
-        return std::vector{again.first};
-      });
+      std::min(options.rounds, 3), [&]() -> Figures { return bare_storm(kAgents, bytes); },
+      subject);
   return {};
 }
 

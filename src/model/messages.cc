@@ -107,7 +107,10 @@ std::string summary(const FromServer& message) {
       [](const LinkLogsRequest& m) {
         return concat("LogsRequest ", m.request_id, list_of(m.request.instances));
       },
-      [](const LinkLogsCancel& m) { return concat("LogsCancelRequest ", m.request_id); });
+      [](const LinkLogsCancel& m) { return concat("LogsCancelRequest ", m.request_id); },
+      [](const StatesOfOthers& m) {
+        return concat("UpdateWorkloadState", list_of(m.states.of_all_but(m.recipient)));
+      });
 }
 
 bool operator==(const ServerHello& a, const ServerHello& b) { return equal(a.added, b.added); }

@@ -14,6 +14,7 @@
 #include "model/state.h"
 #include "model/tree.h"
 #include "model/workload.h"
+#include "model/workload_states.h"
 
 namespace tiphys {
 
@@ -189,11 +190,19 @@ struct UpdateWorkload {
   std::vector<DeletedWorkload> deleted;
 };
 
+// What an agent that has just come hears of the others: an UpdateWorkloadState on the wire, but here a snapshot, because
+// as many of them may be under way at once as there are agents.
+struct StatesOfOthers {
+  WorkloadStates states;
+  AgentName recipient;
+  friend bool operator==(const StatesOfOthers&, const StatesOfOthers&) = default;
+};
+
 bool operator==(const ServerHello& a, const ServerHello& b);
 bool operator==(const UpdateWorkload& a, const UpdateWorkload& b);
 
 using FromServer = std::variant<UpdateWorkload, UpdateWorkloadState, Response, ServerHello,
-                                LinkLogsRequest, LinkLogsCancel>;
+                                LinkLogsRequest, LinkLogsCancel, StatesOfOthers>;
 
 // One line for a log or a trace; not meant to be read back.
 std::string summary(const ToServer& message);

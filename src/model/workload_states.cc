@@ -56,6 +56,10 @@ std::vector<WorkloadState> WorkloadStates::of_all_but(const AgentName& agent) co
   return states;
 }
 
+bool WorkloadStates::has_others_than(const AgentName& agent) const {
+  return by_agent_.size() > (by_agent_.find(agent.value) == nullptr ? 0 : 1);
+}
+
 std::vector<WorkloadState> WorkloadStates::of_workload(const WorkloadName& workload) const {
   std::vector<WorkloadState> states;
   by_agent_.for_each([&](const std::string& agent, const Tree& workloads) {

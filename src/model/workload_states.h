@@ -16,6 +16,7 @@ class WorkloadStates {
   [[nodiscard]] const ExecutionState* find(const InstanceName& instance) const;
   [[nodiscard]] std::vector<WorkloadState> of_agent(const AgentName& agent) const;
   [[nodiscard]] std::vector<WorkloadState> of_all_but(const AgentName& agent) const;
+  [[nodiscard]] bool has_others_than(const AgentName& agent) const;
   // All states of that workload, whatever the agent and the id.
   [[nodiscard]] std::vector<WorkloadState> of_workload(const WorkloadName& workload) const;
 
@@ -27,6 +28,8 @@ class WorkloadStates {
   void mark_disconnected(const AgentName& agent);
 
   [[nodiscard]] const Tree::Map& tree() const { return by_agent_; }
+
+  friend bool operator==(const WorkloadStates&, const WorkloadStates&) = default;
 
  private:
   void put(const InstanceName& instance, const ExecutionState& state);

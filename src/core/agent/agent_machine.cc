@@ -83,6 +83,7 @@ void AgentMachine::received(const FromServer& message, Instant now) {
         for (const auto& state : m.states)
           if (state.instance.agent != settings_.name) states_.update(state);
       },
+      [](const StatesOfOthers&) {},  // an UpdateWorkloadState, once it was sent
       [&](const Response&) {
         effects_.emplace_back(Warn{"Received a response that no workload asked for."});
       },

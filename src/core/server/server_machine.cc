@@ -186,16 +186,11 @@ void ServerMachine::agent_opened(ConnectionNumber connection, const AgentPeer& p
   agent_connections_[connection] = peer.name;
 
   // [impl->swdd~server-informs-a-newly-connected-agent-workload-states~1]
-  UpdateWorkloadState others{state_.workload_states.of_all_but(peer.name)};
-  if (!others.states.empty()) send(connection, std::move(others));
+  if (state_.workload_states.has_others_than(peer.name))
+    send(connection, StatesOfOthers{state_.workload_states, peer.name});
   // [impl->swdd~server-sends-all-workloads-on-start~2]
   // [impl->swdd~agent-from-agent-field~1]
-  ServerHello hello;
-  state_.effective_workloads.for_each([&](const std::string&, const Tree& value) {
-    auto spec = value.object<WorkloadSpec>();
-    if (spec->instance().agent == peer.name) hello.added.push_back(std::move(spec));
-  });
-  send(connection, std::move(hello));
+  send(connection, ServerHello{wanted_on(peer.name)});
   await_reports(peer.name);
   // [impl->swdd~server-stores-newly-connected-agent~2]
   const CompleteState before = state_;
@@ -204,6 +199,18 @@ void ServerMachine::agent_opened(ConnectionNumber connection, const AgentPeer& p
   state_.agents =
       state_.agents.set(peer.name.value, std::shared_ptr<const AgentAttributes>(attributes));
   publish(before);
+}
+
+// Sorted out once for all agents that come until the next change.
+const std::vector<WorkloadSpecPtr>& ServerMachine::wanted_on(const AgentName& agent) {
+  if (!by_agent_ || !by_agent_->of.same_as(state_.effective_workloads)) {
+    by_agent_ = WantedByAgent{state_.effective_workloads, {}};
+    by_agent_->of.for_each([&](const std::string&, const Tree& value) {
+      auto spec = value.object<WorkloadSpec>();
+      by_agent_->specs[spec->instance().agent].push_back(std::move(spec));
+    });
+  }
+  return by_agent_->specs[agent];
 }
 
 // [impl->swdd~server-sends-events-for-disconnected-agent~1]
@@ -638,6 +645,7 @@ void ServerMachine::apply(const UpdatePlan& plan, const std::optional<Requester>
   state_.desired = plan.desired;
   state_.effective_workloads = plan.effective_workloads;
   rendered_workloads_ = plan.rendered_workloads;
+  if (by_agent_ && !by_agent_->of.same_as(state_.effective_workloads)) by_agent_.reset();
   // Who changes workloads and subscribes gets the event before the answer, otherwise after it, as peers do.
   const bool workloads_change = !plan.added.empty() || !plan.deleted.empty();
   if (workloads_change) publish(before);

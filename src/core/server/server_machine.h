@@ -218,6 +218,7 @@ class ServerMachine {
   void loaded(const Loaded& event);
   void opened(const Opened& event);
   void agent_opened(ConnectionNumber connection, const AgentPeer& peer);
+  [[nodiscard]] const std::vector<WorkloadSpecPtr>& wanted_on(const AgentName& agent);
   void closed(ConnectionNumber connection);
   void received(const Received& event);
   void committed(const Committed& event);
@@ -298,6 +299,13 @@ class ServerMachine {
   // What a lost agent had not said a word about: it may never have heard of it. What nobody wants of that when the agent
   // is back is forgotten at once; should there be something of it after all, the agent will speak.
   std::map<AgentName, std::set<InstanceName>> unheard_of_;
+
+  // What each agent shall run, once an agent has come; goes with the next change.
+  struct WantedByAgent {
+    Tree::Map of;
+    std::map<AgentName, std::vector<WorkloadSpecPtr>> specs;
+  };
+  std::optional<WantedByAgent> by_agent_;
 
   bool ready_ = false;       // the start is over; until then the events of peers wait
   std::deque<Event> early_;  // these

@@ -15,6 +15,7 @@
 #include "io/link/intake.h"
 #include "io/link/link_limits.h"
 #include "io/link/outbox.h"
+#include "io/link/state_blocks.h"
 #include "io/link/untaken.h"
 #include "io/wire/wire.h"
 #include "model/names.h"
@@ -102,6 +103,7 @@ struct LinkServer::Impl {
   std::set<std::shared_ptr<Conversation>> conversations{};
   std::map<ConnectionNumber, Conversation*> accepted{};
   ConnectionNumber last_number = 0;
+  StateBlocks state_blocks{io};
 };
 
 namespace {
@@ -121,6 +123,10 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
 
   void send(const FromServer& message) {
     const auto self = shared_from_this();  // it may be given up between two parts
+    if (const auto* others = std::get_if<StatesOfOthers>(&message)) {
+      for (auto& part : link_.state_blocks.messages(*others)) send(std::move(part));
+      return;
+    }
     for (auto& part : wire::encode_in_parts(message)) send(rpc::Payload{std::move(part)});
   }
 

@@ -174,7 +174,10 @@ std::string describe(const FromServer& message) {
         return concat("LogsRequest ", in_quotes(request.request_id), " ",
                       describe(request.request));
       },
-      [](const LinkLogsCancel& cancel) { return "LogsCancel " + in_quotes(cancel.request_id); });
+      [](const LinkLogsCancel& cancel) { return "LogsCancel " + in_quotes(cancel.request_id); },
+      [](const StatesOfOthers& others) {
+        return describe(UpdateWorkloadState{others.states.of_all_but(others.recipient)});
+      });
 }
 
 struct Line {

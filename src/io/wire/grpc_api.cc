@@ -81,7 +81,11 @@ void to_wire(const FromServer& message, grpc_api::FromServer& wire) {
       [&](const Response& response) { to_wire(response, *wire.mutable_response()); },
       [&](const ServerHello& hello) { to_wire(hello, *wire.mutable_serverhello()); },
       [&](const LinkLogsRequest& request) { to_wire(request, *wire.mutable_logsrequest()); },
-      [&](const LinkLogsCancel& cancel) { to_wire(cancel, *wire.mutable_logscancelrequest()); });
+      [&](const LinkLogsCancel& cancel) { to_wire(cancel, *wire.mutable_logscancelrequest()); },
+      [&](const StatesOfOthers& others) {
+        to_wire(UpdateWorkloadState{others.states.of_all_but(others.recipient)},
+                *wire.mutable_updateworkloadstate());
+      });
 }
 
 Result<FromServer> from_wire(const grpc_api::FromServer& wire) {

@@ -3,6 +3,7 @@
 #include <google/protobuf/arena.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/wire_format_lite.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -107,7 +108,26 @@ std::vector<std::string> encode_in_parts(const ToServer& message, std::size_t li
 }
 
 std::vector<std::string> encode_in_parts(const FromServer& message, std::size_t limit) {
+  if (const auto* others = std::get_if<StatesOfOthers>(&message))
+    return parts_of<FromServer>(UpdateWorkloadState{others->states.of_all_but(others->recipient)},
+                                limit);
   return parts_of(message, limit);
+}
+
+std::string encode_body(const UpdateWorkloadState& update) {
+  return encode_as<grpc_api::UpdateWorkloadState>(update);
+}
+
+std::string head_of_states(std::size_t body) {
+  using google::protobuf::internal::WireFormatLite;
+  std::string head;
+  google::protobuf::io::StringOutputStream stream(&head);
+  google::protobuf::io::CodedOutputStream output(&stream);
+  output.WriteTag(WireFormatLite::MakeTag(grpc_api::FromServer::kUpdateWorkloadStateFieldNumber,
+                                          WireFormatLite::WIRETYPE_LENGTH_DELIMITED));
+  output.WriteVarint32(static_cast<std::uint32_t>(body));
+  output.Trim();
+  return head;
 }
 
 std::string encode(const ToServer& message) { return encode_as<grpc_api::ToServer>(message); }

@@ -41,6 +41,10 @@ std::vector<std::string> encode_in_parts(const FromServer& message, std::size_t 
 std::string encode_content(decltype(Response::content) content);
 std::string encode_head(std::string_view request_id, std::size_t content_size);
 
+// A message with workload states in two pieces, for those that share the second: head, then body.
+std::string encode_body(const UpdateWorkloadState& update);
+std::string head_of_states(std::size_t body);
+
 // A workload to its agent, and back.
 std::string encode(const ToAnkaios& message);
 std::string encode(const FromAnkaios& message);
