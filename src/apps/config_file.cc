@@ -57,7 +57,7 @@ OrStop<ConfigFile> ConfigFile::parse(std::string_view text, std::string path) {
 }
 
 tl::unexpected<Stop> ConfigFile::refuse(std::string_view offence) const {
-  return unreadable(concat(path_, ": ", offence));
+  return unreadable(concat(path_, ": ", place_, offence));
 }
 
 tl::unexpected<Stop> ConfigFile::wrong_type(std::string_view key, std::string_view expected,
@@ -108,6 +108,36 @@ OrStop<std::optional<std::map<std::string, std::string>>> ConfigFile::table(
   });
   if (refused) return *refused;
   return texts;
+}
+
+OrStop<std::vector<ConfigFile>> ConfigFile::tables(std::string_view key) const {
+  std::vector<ConfigFile> found;
+  const auto value = root_.child(key);
+  if (!value) return found;
+  const auto* list = value->list();
+  if (list == nullptr) return wrong_type(key, concat("tables, each as [[", key, "]]"), *value);
+  for (const auto& item : *list) {
+    const std::string place = concat(key, "[", std::to_string(found.size()), "]");
+    if (!item.is_map()) return wrong_type(place, "a table", item);
+    ConfigFile table;
+    table.path_ = path_;
+    table.place_ = concat(place_, place, ".");
+    table.root_ = item;
+    found.push_back(std::move(table));
+  }
+  return found;
+}
+
+OrStop<std::optional<std::uint64_t>> ConfigFile::number(std::string_view key,
+                                                        std::uint64_t highest) const {
+  const auto found = root_.child(key);
+  if (!found) return std::nullopt;
+  const std::string expected = concat("a number from 0 to ", std::to_string(highest));
+  const auto* value = found->number();
+  if (value == nullptr) return wrong_type(key, expected, *found);
+  if (*value > highest)
+    return refuse(concat(key, ": expected ", expected, ", found ", std::to_string(*value)));
+  return *value;
 }
 
 OrStop<link::SecurityOptions> read_security(const Arguments& arguments, const ConfigFile& file) {

@@ -2,6 +2,7 @@
 
 // The config files of server and agent: TOML whose keys have a type and a meaning, and whose unknown keys are left alone.
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,6 +30,10 @@ class ConfigFile {
   [[nodiscard]] OrStop<std::optional<std::vector<std::string>>> strings(std::string_view key) const;
   [[nodiscard]] OrStop<std::optional<std::map<std::string, std::string>>> table(
       std::string_view key) const;
+  // A list of tables, [[key]]: each as a file of its own, whose errors name the place. Empty when there is none.
+  [[nodiscard]] OrStop<std::vector<ConfigFile>> tables(std::string_view key) const;
+  [[nodiscard]] OrStop<std::optional<std::uint64_t>> number(std::string_view key,
+                                                            std::uint64_t highest) const;
   [[nodiscard]] bool has(std::string_view key) const { return root_.child(key).has_value(); }
 
   // What is wrong with the file, in the words of stock Ankaios.
@@ -39,6 +44,7 @@ class ConfigFile {
                                                 const Tree& found) const;
 
   std::string path_;
+  std::string place_;  // of a table within the file
   Tree root_ = Tree::Map();
 };
 

@@ -206,6 +206,21 @@ TEST_F(ProgramsTest, AStateThatIsRejectedEndsTheServer) {
       << server.said();
 }
 
+TEST_F(ProgramsTest, AManifestThatAHookVetoesEndsTheServer) {
+  ASSERT_EQ(::chmod(file("no", "#!/bin/sh\necho not this >&2\nexit 1\n").c_str(), 0755), 0);
+  const std::string config = file(
+      "c", concat("version = 'v1'\n[[mutating_hooks]]\nname = 'no'\npath = '", folder_, "'\n"));
+  const std::string manifest = file("m.yaml",
+                                    "apiVersion: v1\nworkloads:\n  w:\n    runtime: podman\n"
+                                    "    agent: a\n    runtimeConfig: ''\n");
+  Running server = run("ank-server", {"-k", "-a", "127.0.0.1:0", "-x", config, "-m", manifest});
+  EXPECT_EQ(server.exit_code(), 1);
+  EXPECT_NE(server.said().find("ERROR] server error: 'Mutating hook 'no' vetoed the state change: "
+                               "'Hook 'no' rejected the change: not this''"),
+            std::string::npos)
+      << server.said();
+}
+
 TEST_F(ProgramsTest, EndWith0WhenTheyAreToldTo) {
   for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
     Running server = run("ank-server", {"-k", "-a", "127.0.0.1:0"});

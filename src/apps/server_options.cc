@@ -1,5 +1,7 @@
 #include "apps/server_options.h"
 
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "apps/config_file.h"
@@ -66,6 +68,25 @@ bool is_address(const std::string& text) {
   return address && !address->is_unix();
 }
 
+OrStop<std::vector<server::Hook>> read_hooks(const ConfigFile& file) {
+  const auto tables = file.tables("mutating_hooks");
+  if (!tables) return tl::unexpected(tables.error());
+  std::vector<server::Hook> hooks;
+  for (const auto& table : *tables) {
+    auto name = table.string("name");
+    if (!name) return tl::unexpected(std::move(name).error());
+    if (!*name) return table.refuse("name: missing; it names the program to run");
+    const auto priority =
+        table.number("prio", std::numeric_limits<decltype(server::Hook::priority)>::max());
+    if (!priority) return tl::unexpected(priority.error());
+    auto folder = table.string("path");
+    if (!folder) return tl::unexpected(std::move(folder).error());
+    hooks.push_back({**std::move(name), folder->value_or(server::kDefaultHookFolder),
+                     static_cast<std::uint8_t>(priority->value_or(0))});
+  }
+  return hooks;
+}
+
 }  // namespace
 
 // [impl->swdd~server-loads-config-file~1]
@@ -82,9 +103,9 @@ OrStop<ServerOptions> read_server_options(const std::vector<std::string>& argume
 
   const auto file = ConfigFile::load(given->value("server-config"), default_file);
   if (!file) return tl::unexpected(file.error());
-  // Without them updates would pass that somebody wants stopped or changed.
-  if (file->has("mutating_hooks"))
-    return file->refuse("mutating_hooks is not supported by this version");
+  auto hooks = read_hooks(*file);
+  if (!hooks) return tl::unexpected(std::move(hooks).error());
+  options.hooks = std::move(*hooks);
   auto manifest = file->string("startup_manifest");
   if (!manifest) return tl::unexpected(std::move(manifest).error());
   options.startup_manifest = std::move(*manifest);

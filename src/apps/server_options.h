@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/arguments.h"
+#include "core/server/hooks.h"
 #include "io/link/security.h"
 #include "model/state.h"
 
@@ -18,6 +19,7 @@ struct ServerOptions {
   std::optional<std::string> startup_manifest{};  // path
   std::string address = "127.0.0.1:25551";
   link::SecurityOptions security{};
+  std::vector<server::Hook> hooks{};
 };
 
 OrStop<ServerOptions> read_server_options(const std::vector<std::string>& arguments,

@@ -106,12 +106,43 @@ TEST_F(ServerOptionsTest, AnAddressIsNumeric) {
                    "127.0.0.1:25551 or [::1]:25551'"));
 }
 
-TEST_F(ServerOptionsTest, HooksAreNotPassedOver) {
-  const std::string config = file("c", "version = 'v1'\n[[mutating_hooks]]\nname = 'x'\n");
-  EXPECT_EQ(refusal({"-x", config}),
-            concat("Config file could not be parsed: 'Config file could not have been parsed due "
-                   "to: ",
-                   config, ": mutating_hooks is not supported by this version'"));
+TEST_F(ServerOptionsTest, HooksAreReadAsTheyStand) {
+  const std::string config = file("c",
+                                  "version = 'v1'\n"
+                                  "[[mutating_hooks]]\nname = 'last'\nprio = 255\npath = '/h'\n"
+                                  "[[mutating_hooks]]\nname = 'first'\nsurplus = 1\n"
+                                  "[[mutating_hook]]\nname = 'misspelt'\n");
+  const auto options = read({"-x", config});
+  ASSERT_TRUE(options) << options.error().text;
+  EXPECT_EQ(options->hooks, (std::vector<server::Hook>{
+                                {"last", "/h", 255}, {"first", "/usr/libexec/ankaios/hooks", 0}}));
+  EXPECT_TRUE(read({"-k"})->hooks.empty());
+}
+
+TEST_F(ServerOptionsTest, HooksThatAreWrongAreNamed) {
+  for (const auto& [text, offence] : std::vector<std::pair<std::string, std::string>>{
+           {"[[mutating_hooks]]\nprio = 1\n",
+            "mutating_hooks[0].name: missing; it names the program to run"},
+           {"[[mutating_hooks]]\nname = 'a'\n[[mutating_hooks]]\nname = 1\n",
+            "mutating_hooks[1].name: expected a string, found a number"},
+           {"[[mutating_hooks]]\nname = 'a'\nprio = 256\n",
+            "mutating_hooks[0].prio: expected a number from 0 to 255, found 256"},
+           {"[[mutating_hooks]]\nname = 'a'\nprio = '1'\n",
+            "mutating_hooks[0].prio: expected a number from 0 to 255, found a string"},
+           {"[[mutating_hooks]]\nname = 'a'\npath = true\n",
+            "mutating_hooks[0].path: expected a string, found a boolean"},
+           {"[mutating_hooks]\nname = 'a'\n",
+            "mutating_hooks: expected tables, each as [[mutating_hooks]], found a map"},
+           {"mutating_hooks = [1]\n", "mutating_hooks[0]: expected a table, found a number"}}) {
+    const std::string config = file("c", "version = 'v1'\n" + text);
+    EXPECT_EQ(refusal({"-x", config}),
+              concat("Config file could not be parsed: 'Config file could not have been parsed due "
+                     "to: ",
+                     config, ": ", offence, "'"));
+  }
+  const std::string negative =
+      refusal({"-x", file("c", "version = 'v1'\n[[mutating_hooks]]\nname = 'a'\nprio = -1\n")});
+  EXPECT_NE(negative.find("c:4:8: only integers from 0 on"), std::string::npos) << negative;
 }
 
 TEST_F(ServerOptionsTest, TheHelpNamesWhatTheContractNames) {

@@ -14,6 +14,7 @@
 #include "apps/server_options.h"
 #include "base/strings.h"
 #include "base/version.h"
+#include "io/hooks/hook_runner.h"
 #include "io/host/code_pages.h"
 #include "io/host/io_loop.h"
 #include "io/host/log_sink.h"
@@ -91,6 +92,7 @@ OrStop<int> serve(Prepared prepared, host::LogSink& log) {
              return shell->received(connection, std::move(message));
            }});
   rpc::Server rpc_server(io.executor(), log);
+  hooks::ProgramRunner hook_runner(io.executor(), core, log);
 
   auto listener = rpc::http2::listen(io.executor(), log,
                                      {.address = prepared.options.address,
@@ -99,12 +101,15 @@ OrStop<int> serve(Prepared prepared, host::LogSink& log) {
   if (!listener)
     return fatal("server error", concat("StartError: '", listener.error().message, "'"));
 
-  shell.emplace(core, core, core, trace, log, store, link, [&](std::string why) {
-    io.post([&, why = std::move(why)] {
-      reason = fatal("server error", why).value();
-      io.stop();
-    });
-  });
+  shell.emplace(
+      core, core, core, trace, log, store, link,
+      [&](std::string why) {
+        io.post([&, why = std::move(why)] {
+          reason = fatal("server error", why).value();
+          io.stop();
+        });
+      },
+      shell::Hooks{std::move(prepared.options.hooks), &hook_runner});
   core.post([&, state = std::move(prepared.state)] { shell->start(state); });
   log.info("ank-server listens", {{"address", (*listener)->address()}, {"version", kVersion}});
   rpc_server.listen(std::move(*listener), link.listen_options());
