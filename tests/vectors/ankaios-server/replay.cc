@@ -1,12 +1,19 @@
 #include "replay.h"
 
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <optional>
 #include <regex>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "apps/server_options.h"
 #include "base/strings.h"
 #include "io/link/link_limits.h"
 #include "server_under_test.h"
@@ -111,12 +118,52 @@ class Names {
   std::set<std::string> known_;
 };
 
+const std::string kFolderPlaceholder = "{{dir}}";
+
+// The private folder of a scenario, with its files.
+class Folder {
+ public:
+  explicit Folder(const Json& scenario) {
+    std::string pattern = ::testing::TempDir() + "vectors-XXXXXX";
+    path_ = ::mkdtemp(pattern.data());
+    if (!scenario.contains("files")) return;
+    for (const auto& [name, file] : scenario["files"].items()) {
+      const std::string written = write(name, file["text"]);
+      ::chmod(written.c_str(),
+              static_cast<mode_t>(std::stoul(file["mode"].get<std::string>(), nullptr, 8)));
+    }
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string write(const std::string& name, std::string text) const {
+    const std::string file = concat(path_, "/", name);
+    replace_all(text, kFolderPlaceholder, path_);
+    std::ofstream(file) << text;
+    return file;
+  }
+  [[nodiscard]] std::vector<server::Hook> hooks(const Json& config) const {
+    if (config.is_null()) return {};
+    const auto options = apps::read_server_options({"-k", "-x", write("config.toml", config)},
+                                                   [](const char*) { return std::nullopt; });
+    EXPECT_TRUE(options) << options.error().text;
+    return options ? options->hooks : std::vector<server::Hook>();
+  }
+
+ private:
+  std::string path_;
+};
+
 class Replay {
  public:
   explicit Replay(const Json& scenario)
-      : server_(scenario["startup_manifest"].is_null()
+      : folder_(scenario),
+        server_(scenario["startup_manifest"].is_null()
                     ? std::nullopt
-                    : std::optional(scenario["startup_manifest"].get<std::string>())) {
+                    : std::optional(scenario["startup_manifest"].get<std::string>()),
+                folder_.hooks(scenario.value("config_toml", Json())), folder_.path()) {
     if (!server_.refusal().empty()) {
       differences_[0] = Json{{"refusal", server_.refusal()}};
       return;
@@ -177,7 +224,11 @@ class Replay {
   void expect(std::size_t number, const Json& step) {
     server_.settle();
     Window window = server_.take(step["expect"]);
-    const Json received = names_.with_placeholders(window.messages, step["messages"]);
+    const Json received = with_texts(names_.with_placeholders(window.messages, step["messages"]),
+                                     [this](std::string text) {
+                                       replace_all(text, folder_.path(), kFolderPlaceholder);
+                                       return text;
+                                     });
     const Json closed = window.closed.value_or(Json());
     const auto in_order = [&](const Json& messages) {
       Json list = Json::array();
@@ -200,6 +251,7 @@ class Replay {
     return bytes;
   }
 
+  Folder folder_;
   ServerUnderTest server_;
   Names names_;
   Differences differences_;

@@ -7,8 +7,10 @@
 
 namespace tiphys::vectors {
 
-ServerUnderTest::ServerUnderTest(const std::optional<std::string>& manifest)
-    : link_(io_.get_executor(), strand_, log_,
+ServerUnderTest::ServerUnderTest(const std::optional<std::string>& manifest,
+                                 std::vector<server::Hook> hooks, const std::string& folder)
+    : programs_(io_.get_executor(), strand_, log_, {}, folder),
+      link_(io_.get_executor(), strand_, log_,
             {.opened = [this](server::Opened event) { shell_->opened(std::move(event)); },
              .closed = [this](server::ConnectionNumber number) { shell_->closed(number); },
              .received =
@@ -24,8 +26,10 @@ ServerUnderTest::ServerUnderTest(const std::optional<std::string>& manifest)
     }
     state = std::move(parsed->state);
   }
-  shell_.emplace(strand_, clock_, timers_, trace_, log_, store_, link_,
-                 [this](std::string why) { refusal_ = std::move(why); });
+  shell_.emplace(
+      strand_, clock_, timers_, trace_, log_, store_, link_,
+      [this](std::string why) { refusal_ = std::move(why); },
+      shell::Hooks{std::move(hooks), &hook_runner_});
   shell_->start(std::move(state));
   settle();
 }
@@ -90,6 +94,7 @@ void ServerUnderTest::settle() {
     while (strand_.run_one()) did_something = true;
     io_.restart();
     if (io_.poll() > 0) did_something = true;
+    if (!did_something && hook_runner_.running > 0) did_something = io_.run_one() > 0;
   }
 }
 

@@ -5,13 +5,16 @@
 // is a fact: nobody has anything left to do.
 
 #include <boost/asio/io_context.hpp>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "io/hooks/hook_runner.h"
 #include "io/link/link_server.h"
 #include "io/link/test_link.h"
 #include "io/rpc/channel.h"
@@ -31,8 +34,9 @@ struct Window {
 
 class ServerUnderTest {
  public:
-  // Starts with this manifest, if any.
-  explicit ServerUnderTest(const std::optional<std::string>& manifest);
+  // Starts with this manifest, if any. Hooks are real programs, which run in that folder.
+  explicit ServerUnderTest(const std::optional<std::string>& manifest,
+                           std::vector<server::Hook> hooks = {}, const std::string& folder = {});
   ~ServerUnderTest();
   ServerUnderTest(const ServerUnderTest&) = delete;
   ServerUnderTest& operator=(const ServerUnderTest&) = delete;
@@ -58,6 +62,21 @@ class ServerUnderTest {
   struct StandingClock final : shell::Clock {
     [[nodiscard]] Instant now() const override { return {}; }
   };
+  // Knows whether a hook runs: the one thing here that takes time.
+  struct CountingRunner final : shell::HookRunner {
+    explicit CountingRunner(shell::HookRunner& wrapped) : inner(wrapped) {}
+    void run(server::Hook hook, UpdateWorkload lists,
+             std::function<void(server::HookAnswer)> done) override {
+      ++running;
+      inner.run(std::move(hook), std::move(lists),
+                [this, done = std::move(done)](server::HookAnswer answer) {
+                  --running;
+                  done(std::move(answer));
+                });
+    }
+    shell::HookRunner& inner;
+    int running = 0;
+  };
   struct NoTimers final : shell::Timers {
     void after(Duration, std::function<void()>) override {}
   };
@@ -80,6 +99,8 @@ class ServerUnderTest {
   NoTimers timers_;
   NoTrace trace_;
   link::RecordingLog log_;
+  hooks::ProgramRunner programs_;
+  CountingRunner hook_runner_{programs_};
   std::optional<shell::ServerShell> shell_;
   store::MemoryStore store_{strand_, clock_, timers_};
   link::LinkServer link_;

@@ -123,10 +123,10 @@ INSTANTIATE_TEST_SUITE_P(Files, ServerVectors,
                          ::testing::Values("01-hello", "02-read-masks", "03-update-whole",
                                            "04-update-masked", "05-names", "06-dependencies",
                                            "07-templates", "08-agents", "09-workload-states",
-                                           "11-logs", "12-events-matrix", "13-events-many-masks",
-                                           "14-events-subscriptions", "15-startup-manifest",
-                                           "16-effective-state", "17-request-routing",
-                                           "18-size-limits"),
+                                           "10-mutating-hooks", "11-logs", "12-events-matrix",
+                                           "13-events-many-masks", "14-events-subscriptions",
+                                           "15-startup-manifest", "16-effective-state",
+                                           "17-request-routing", "18-size-limits"),
                          [](const auto& test) {
                            std::string name = test.param;
                            std::erase(name, '-');
