@@ -148,9 +148,10 @@ TEST_F(ServerOptionsTest, HooksThatAreWrongAreNamed) {
 TEST_F(ServerOptionsTest, TheHelpNamesWhatTheContractNames) {
   const std::string help = refusal({"--help"});
   for (const char* word :
-       {"-m, --startup-manifest <PATH>", "-x, --server-config <PATH>", "-a, --address <ADDR>",
-        "-k, --insecure", "--ca_pem <PATH>", "--crt_pem <PATH>", "--key_pem <PATH>",
-        "ANKSERVER_INSECURE", "ANKSERVER_CA_PEM", "ANKSERVER_CRT_PEM", "ANKSERVER_KEY_PEM"})
+       {"-m, --startup-manifest <MANIFEST_PATH>", "-x, --server-config <CONFIG_PATH>",
+        "-a, --address <ADDR>", "-k, --insecure", "--ca_pem <CA_PEM>", "--crt_pem <CRT_PEM>",
+        "--key_pem <KEY_PEM>", "ANKSERVER_INSECURE", "ANKSERVER_CA_PEM", "ANKSERVER_CRT_PEM",
+        "ANKSERVER_KEY_PEM"})
     EXPECT_NE(help.find(word), std::string::npos) << word << " is not in\n" << help;
   for (const char* hidden : {"-c,", "startup-config"})
     EXPECT_EQ(help.find(hidden), std::string::npos) << help;
