@@ -77,6 +77,7 @@ void Checkers::check_liveness() const {
   }
   check_states_known();
   check_logs_ended();
+  check_views();
 }
 
 // One container in a state that the restart policy leaves alone, or a reason why there is none.
@@ -167,6 +168,13 @@ void Checkers::check_logs_ended() const {
     check("a workload of " + agent->name(), agent->collector().open());
     check(agent->name(), agent->provider().open());
   }
+}
+
+// Every watcher is back, and its view was found to be right not long ago.
+void Checkers::check_views() const {
+  for (const auto& watcher : watchers_)
+    if (world_.now() - watcher->last_compared() > kLongestReadPause + minutes(1))
+      world_.fail(concat(watcher->name(), " does not watch any more"));
 }
 
 }  // namespace tiphys::sim

@@ -7,14 +7,16 @@
 #include <vector>
 
 #include "sim/cluster.h"
+#include "sim/watcher.h"
 
 namespace tiphys::sim {
 
 class Checkers {
  public:
   Checkers(World& world, const ServerNode& server,
-           const std::vector<std::unique_ptr<AgentNode>>& agents, const Operator& user)
-      : world_(world), server_(server), agents_(agents), user_(user) {}
+           const std::vector<std::unique_ptr<AgentNode>>& agents, const Operator& user,
+           const std::vector<std::unique_ptr<Watcher>>& watchers)
+      : world_(world), server_(server), agents_(agents), user_(user), watchers_(watchers) {}
 
   // After every step.
   void check_safety() const;
@@ -29,11 +31,13 @@ class Checkers {
   void check_nothing_else_runs(const AgentNode& agent) const;
   void check_states_known() const;
   void check_logs_ended() const;
+  void check_views() const;
 
   World& world_;
   const ServerNode& server_;
   const std::vector<std::unique_ptr<AgentNode>>& agents_;
   const Operator& user_;
+  const std::vector<std::unique_ptr<Watcher>>& watchers_;
 };
 
 }  // namespace tiphys::sim

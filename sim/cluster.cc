@@ -9,6 +9,7 @@
 #include "io/wire/wire.h"
 #include "model/protocol_version.h"
 #include "sim/checkers.h"
+#include "sim/watcher.h"
 
 namespace tiphys::sim {
 namespace {
@@ -50,6 +51,7 @@ ServerNode::ServerNode(World& world, Network& network, Mutation mutation, bool d
                        std::optional<State> manifest)
     : world_(world),
       network_(network),
+      mutation_(mutation),
       log_(world),
       records_(world, mutation),
       durable_(durable),
@@ -124,6 +126,7 @@ void ServerNode::send_all(server::SendAll message) {
 }
 
 void ServerNode::publish(server::Publish news) {
+  if (mutation_ == Mutation::kDroppedEvent && world_.random().chance(1, 4)) return;
   const std::string content = wire::encode_content(std::move(news.content));
   for (const auto& [connection, request_id] : news.to)
     network_.send_to_client(connection, wire::encode_head(request_id, content.size()) + content);
@@ -383,12 +386,18 @@ RunResult run_cluster(const RunOptions& options) {
   }
   ServerNode server(world, network, options.mutation, durable, std::move(manifest));
   Operator user(world, network, names);
-  const Checkers checkers(world, server, agents, user);
+  std::vector<std::unique_ptr<Watcher>> watchers;
+  for (auto& masks : masks_of_watchers())
+    watchers.push_back(std::make_unique<Watcher>(
+        world, network, concat("watcher_", std::to_string(watchers.size())), std::move(masks)));
+  const Checkers checkers(world, server, agents, user, watchers);
 
   server.start();
   for (auto& agent : agents)
     world.after(world.draw(seconds(0), seconds(5)), [&agent] { agent->start(); });
   world.after(seconds(1), [&user] { user.connect(); });
+  for (auto& watcher : watchers)
+    world.after(world.draw(seconds(0), seconds(20)), [&watcher] { watcher->connect(); });
 
   constexpr Duration kFaultyTime = minutes(10);
   constexpr Duration kQuietTime =

@@ -69,6 +69,7 @@ class ServerNode final : public shell::ServerLink {
 
   World& world_;
   Network& network_;
+  const Mutation mutation_;
   SimLog log_;
   FakeRecords records_;
   const bool durable_;

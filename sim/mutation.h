@@ -1,6 +1,6 @@
 #pragma once
 
-// Eight ways in which the code between the machines and the world could be wrong. Each must be caught by a checker;
+// Nine ways in which the code between the machines and the world could be wrong. Each must be caught by a checker;
 // a mutation that no seed notices would mean that the simulation looks away.
 
 #include <array>
@@ -20,9 +20,10 @@ enum class Mutation : std::uint8_t {
   kDroppedDelete,   // the engine says "deleted" and does nothing
   kReorderedSends,  // two messages of the server to an agent change places
   kUnstoredCommit,  // the store says "committed" and does nothing
+  kDroppedEvent,    // an event never leaves the server
 };
 
-inline constexpr std::array<std::pair<std::string_view, Mutation>, 8> kMutations{{
+inline constexpr std::array<std::pair<std::string_view, Mutation>, 9> kMutations{{
     {"dropped-report", Mutation::kDroppedReport},
     {"wrong-report", Mutation::kWrongReport},
     {"dropped-create", Mutation::kDroppedCreate},
@@ -31,6 +32,7 @@ inline constexpr std::array<std::pair<std::string_view, Mutation>, 8> kMutations
     {"dropped-delete", Mutation::kDroppedDelete},
     {"reordered-sends", Mutation::kReorderedSends},
     {"unstored-commit", Mutation::kUnstoredCommit},
+    {"dropped-event", Mutation::kDroppedEvent},
 }};
 
 }  // namespace tiphys::sim
