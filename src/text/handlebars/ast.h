@@ -86,8 +86,8 @@ struct Decorator {
 // {{> x}} and {{#> x}}…{{/x}}
 struct Partial {
   Call call;
-  TemplatePtr body;  // null when it is no block
-  std::optional<std::string> indent;
+  TemplatePtr body;          // null when it is no block
+  std::string indent;        // what stands before each of its lines
   bool on_own_line = false;  // the indent also goes before its first line
 };
 

@@ -260,8 +260,9 @@ class Grammar {
     return in_.optional([&] { return in_.rule(Rule::kTrailingTilde, [&] { return text("~"); }); });
   }
   // Tags begin and end alike: {{~ and a sign, or sign and ~}}.
-  bool open(std::string_view braces, std::string_view sign) {
-    return text(braces) && space() && leading_tilde() && space() && text(sign) && space();
+  bool open(std::string_view braces, std::string_view sign, std::string_view second_sign = "") {
+    return text(braces) && space() && leading_tilde() && space() && text(sign) && space() &&
+           text(second_sign) && space();
   }
   bool close(std::string_view braces) {
     return space() && trailing_tilde() && space() && text(braces);
@@ -306,8 +307,9 @@ class Grammar {
       return open("{{", "") && invert_tag_item() && space() && named_call() && close("}}");
     });
   }
-  bool block_start(Rule rule, std::string_view sign) {
-    return spaced(rule, [&] { return open("{{", sign) && named_call() && close("}}"); });
+  bool block_start(Rule rule, std::string_view second_sign) {
+    return spaced(rule,
+                  [&] { return open("{{", "#", second_sign) && named_call() && close("}}"); });
   }
   bool block_end(Rule rule) {
     return spaced(rule, [&] {
@@ -319,7 +321,7 @@ class Grammar {
 
   bool helper_block() {
     return in_.sequence([&] {
-      return block_start(Rule::kHelperBlockStart, "#") && template_() && chain() &&
+      return block_start(Rule::kHelperBlockStart, "") && template_() && chain() &&
              block_end(Rule::kHelperBlockEnd);
     });
   }
@@ -332,14 +334,14 @@ class Grammar {
   }
   bool decorator_block() {
     return in_.sequence([&] {
-      return block_start(Rule::kDecoratorBlockStart, "#*") && template_() &&
+      return block_start(Rule::kDecoratorBlockStart, "*") && template_() &&
              block_end(Rule::kDecoratorBlockEnd);
     });
   }
   bool partial_block() {
     return in_.sequence([&] {
       return spaced(Rule::kPartialBlockStart,
-                    [&] { return open("{{", "#>") && partial_call() && close("}}"); }) &&
+                    [&] { return open("{{", "#", ">") && partial_call() && close("}}"); }) &&
              template_() && spaced(Rule::kPartialBlockEnd, [&] {
                return open("{{", "/") && in_.optional([&] { return partial_identifier(); }) &&
                       close("}}");

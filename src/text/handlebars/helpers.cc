@@ -24,8 +24,8 @@ std::size_t cost_of(const Value& value) {
 
 }  // namespace
 
-Renderer::Helper Renderer::find_helper(std::string_view name) {
-  static constexpr auto kHelpers = std::to_array<std::pair<std::string_view, Helper>>({
+const Renderer::Helper* Renderer::find_helper(std::string_view name) {
+  static constexpr auto kHelpers = std::to_array<Helper>({
       {"if", &Renderer::if_},
       {"unless", &Renderer::unless},
       {"each", &Renderer::each},
@@ -33,20 +33,19 @@ Renderer::Helper Renderer::find_helper(std::string_view name) {
       {"lookup", &Renderer::lookup},
       {"raw", &Renderer::raw},
       {"log", &Renderer::log},
-      {"eq", &Renderer::eq},
-      {"ne", &Renderer::ne},
-      {"gt", &Renderer::gt},
-      {"gte", &Renderer::gte},
-      {"lt", &Renderer::lt},
-      {"lte", &Renderer::lte},
-      {"and", &Renderer::and_},
-      {"or", &Renderer::or_},
-      {"not", &Renderer::not_},
       {"len", &Renderer::len},
+      {"eq", &Renderer::eq, true},
+      {"ne", &Renderer::ne, true},
+      {"gt", &Renderer::gt, true},
+      {"gte", &Renderer::gte, true},
+      {"lt", &Renderer::lt, true},
+      {"lte", &Renderer::lte, true},
+      {"and", &Renderer::and_, true},
+      {"or", &Renderer::or_, true},
+      {"not", &Renderer::not_, true},
   });
-  const auto* found =
-      std::ranges::find(kHelpers, name, &std::pair<std::string_view, Helper>::first);
-  return found == kHelpers.end() ? nullptr : found->second;
+  const auto* found = std::ranges::find(kHelpers, name, &Helper::name);
+  return found == kHelpers.end() ? nullptr : found;
 }
 
 // --- what helpers share ---
@@ -95,15 +94,15 @@ Renderer::HelperResult Renderer::unless(const HelperCall& call) { return conditi
 
 Renderer::HelperResult Renderer::each(const HelperCall& call) {
   TIPHYS_DONE(given(call, 1));
-  if (call.block == nullptr) return std::nullopt;
   const Argument& argument = call.arguments.list[0];
   const Value value = argument.value.value_or(Value());
   if (value.list() == nullptr && value.map() == nullptr) {
-    if (call.block->inverse == nullptr) return missing_value(argument);
+    if (call.block == nullptr || call.block->inverse == nullptr) return missing_value(argument);
     TIPHYS_DONE(inverse(call));
     return std::nullopt;
   }
   if (!is_truthy(value)) TIPHYS_DONE(inverse(call));
+  if (call.block == nullptr) return std::nullopt;
   std::size_t index = 0;
   if (const auto* list = value.list()) {
     for (const Value& item : *list) {
@@ -138,13 +137,13 @@ Done Renderer::iterate(const HelperCall& call, const Value& item, std::size_t in
 
 Renderer::HelperResult Renderer::with(const HelperCall& call) {
   TIPHYS_DONE(given(call, 1));
-  if (call.block == nullptr) return std::nullopt;
   const Argument& argument = call.arguments.list[0];
   if (!argument.value || !is_truthy(*argument.value)) {
-    if (call.block->inverse == nullptr) return missing_value(argument);
+    if (call.block == nullptr || call.block->inverse == nullptr) return missing_value(argument);
     TIPHYS_DONE(inverse(call));
     return std::nullopt;
   }
+  if (call.block == nullptr) return std::nullopt;
   Scope scope{.context = *argument.value};
   if (const auto& names = call.block->names; names && !names->second)
     scope.names[names->first] = *argument.value;
@@ -247,7 +246,7 @@ Renderer::HelperResult Renderer::log(const HelperCall& call) {
     level = *option->second.value->string();
   std::string text;
   for (const Argument& argument : call.arguments.list) {
-    if (!text.empty()) text += ", ";
+    if (&argument != call.arguments.list.data()) text += ", ";
     if (argument.path) text += *argument.path + ": ";
     if (argument.value && !append_text(*argument.value, text, budget_.output_left()))
       return fails(budget_.spend_output(text.size() + 1).error());

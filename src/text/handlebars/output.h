@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "text/handlebars/budget.h"
 #include "text/handlebars/failure.h"
@@ -15,21 +16,26 @@ class Output {
   explicit Output(Budget& budget) : budget_(&budget) {}
 
   Done write(std::string_view text);
-  std::string take() { return std::move(text_); }
+  // As it is, whatever the indentation.
+  Done write_unindented(std::string_view text);
+
+  // The text so far, in exchange for another one to go on with.
+  std::string exchange(std::string text = {}) { return std::exchange(text_, std::move(text)); }
 
   // What is written from now on is indented; the first line too, or only those that follow.
   void indent(std::string indent, bool first_line) {
     indent_ = std::move(indent);
-    at_line_start_ = first_line;
+    is_due_ = first_line;
   }
   [[nodiscard]] const std::string& indentation() const { return indent_; }
-  [[nodiscard]] bool at_line_start() const { return at_line_start_; }
+  // At the beginning of a line, whose indentation is not written yet.
+  [[nodiscard]] bool is_due() const { return is_due_; }
 
  private:
   Budget* budget_;
   std::string text_;
   std::string indent_;
-  bool at_line_start_ = false;  // the indent is due before the next character
+  bool is_due_ = false;
 };
 
 }  // namespace tiphys::handlebars

@@ -101,11 +101,15 @@ class Parser {
           local = true;
           break;
         default:
-          if (auto segment = without_brackets(piece); local || segment != "this")
+          if (auto segment = without_brackets(piece); segment != "this")
             path.segments.push_back(std::move(segment));
       }
     }
     if (!local) return path;
+    if (path.segments.empty()) {  // @this is `this`, also after ../
+      path.up = 0;
+      return path;
+    }
     return Variable{.up = path.up, .name = path.segments[0], .text = path.text};
   }
 
@@ -208,7 +212,8 @@ class Parser {
       else if (alone)
         trim_blanks_at_end(text->text);
     }
-    strip_ = strips_after ? Strip::kSpace : alone ? Strip::kLine : Strip::kNothing;
+    strip_space_ = strips_after;
+    if (may_stand_alone) strip_line_ = alone;
   }
 
   Outcome<std::pair<Tag, Call>> opened(std::vector<Element>& before,
@@ -247,9 +252,12 @@ class Parser {
       from = current().begin + 1;  // without the backslash
     }
     text += source_.substr(from, match.end - from);
-    if (strip_ == Strip::kSpace) trim_start(text);
-    if (strip_ == Strip::kLine) trim_line_at_start(text);
-    strip_ = Strip::kNothing;
+    if (strip_space_) {
+      trim_start(text);
+      strip_line_ = strip_line_ && text.empty();
+    } else if (std::exchange(strip_line_, false)) {
+      trim_line_at_start(text);
+    }
     return {places_.at(match.begin), Text{std::move(text)}};
   }
 
@@ -287,8 +295,10 @@ class Parser {
     TIPHYS_PARSE(auto tag, opened(before, nullptr, true));
     TIPHYS_PARSE(auto body,
                  body_until([&](Template& t) { return closed("decorator", tag.second, t); }));
-    return Element{tag.first.place,
-                   Partial{.call = std::move(tag.second), .body = std::move(body), .indent = {}}};
+    return Element{tag.first.place, Partial{.call = std::move(tag.second),
+                                            .body = std::move(body),
+                                            .indent = {},
+                                            .on_own_line = false}};
   }
 
   Outcome<Element> raw_block(std::vector<Element>& before) {
@@ -318,6 +328,10 @@ class Parser {
     if (outer == nullptr) outer = &block.call;
     if (sees(Rule::kInvertChainTag, matches_.size())) {
       const Tag tag = open_tag();
+      if (tag.strips_before)
+        return tl::unexpected(template_error(
+            source_, tag.place,
+            "there must be no ~ before the else of a chain; write {{else instead of {{~else"));
       ++at_;  // else
       TIPHYS_PARSE(Call next, this->call(tag.next));
       auto next_names = block_names(tag.next);
@@ -350,7 +364,7 @@ class Parser {
     if (auto* text = before.empty() ? nullptr : std::get_if<Text>(&before.back().content);
         text != nullptr && alone)
       trim_blanks_at_end(text->text);
-    if (strip_ != Strip::kSpace) strip_ = alone ? Strip::kLine : Strip::kNothing;
+    strip_line_ = alone;
     before.push_back({std::nullopt, Text{}});
     ++at_;
   }
@@ -405,13 +419,14 @@ class Parser {
     return std::make_shared<const Template>(std::move(whole));
   }
 
-  enum class Strip : std::uint8_t { kNothing, kSpace, kLine };
-
   std::string_view source_;
   const Matches& matches_;
   PlaceFinder places_;
   std::size_t at_ = 0;
-  Strip strip_ = Strip::kNothing;  // from the beginning of the next text
+  // What the next text loses at its beginning. When nothing is left of a text without its white space, the line is taken
+  // off a later one, even if there is an expression before it.
+  bool strip_space_ = false;
+  bool strip_line_ = false;
 };
 
 }  // namespace

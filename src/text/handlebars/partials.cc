@@ -75,21 +75,11 @@ Outcome<Value> Renderer::partial_context(const Call& call) {
   return Value(std::move(map));
 }
 
-Done Renderer::write_partial_block(const Partial& /*partial*/) {
-  if (!partial_block_) return fails("Partial block cound not be found");
-  return out_.write(*partial_block_);
-}
-
 Done Renderer::render_partial(const Partial& partial, const NamedPartial& found) {
   TIPHYS_TAKE(Value context, partial_context(partial.call));
   Scopes outer = std::exchange(scopes_, Scopes{{std::move(context)}});
   std::string outer_name = std::exchange(template_name_, found.template_name);
-  const std::string outer_indent = out_.indentation();
-  const bool outer_start = out_.at_line_start();
-  if (partial.indent)
-    out_.indent(outer_indent + *partial.indent, partial.on_own_line || outer_start);
   auto done = elements(*found.body);
-  out_.indent(outer_indent, out_.at_line_start());
   template_name_ = std::move(outer_name);
   scopes_ = std::move(outer);
   return done;
@@ -97,17 +87,24 @@ Done Renderer::render_partial(const Partial& partial, const NamedPartial& found)
 
 Done Renderer::partial(const Partial& partial) {
   TIPHYS_TAKE(const std::string name, partial_name(partial.call));
-  if (name == kPartialBlock) return write_partial_block(partial);
+  if (name == kPartialBlock) {
+    if (!partial_block_) return fails("Partial block cound not be found");
+    return out_.write_unindented(*partial_block_);
+  }
+  const std::string outer_indent = out_.indentation();
+  out_.indent(outer_indent + partial.indent, partial.on_own_line);
+  auto done = named_partial(partial, name);
+  out_.indent(outer_indent, out_.is_due());
+  return done;
+}
 
+Done Renderer::named_partial(const Partial& partial, const std::string& name) {
   std::optional<std::string> block;
   if (partial.body != nullptr) {
     // Rendered where it stands, before the partial, which may use it or not.
-    Output written(budget_);
-    std::swap(out_, written);
-    auto done = elements(*partial.body);
-    std::swap(out_, written);
-    TIPHYS_DONE(std::move(done));
-    block = written.take();
+    std::string before = out_.exchange();
+    TIPHYS_DONE(elements(*partial.body));
+    block = out_.exchange(std::move(before));
   }
   const auto entry = partials_.find(name);
   if (entry == partials_.end() && partial.body == nullptr)

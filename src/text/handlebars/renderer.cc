@@ -54,10 +54,13 @@ Done Renderer::nested(const std::function<Done()>& body) {
 
 Done Renderer::expression(const Call& call) {
   if (const auto* word = std::get_if<std::string>(&call.name)) {
-    if (const Helper helper = find_helper(*word)) {
+    if (const Helper* helper = find_helper(*word)) {
       TIPHYS_TAKE(const Arguments arguments, evaluate_arguments(call));
-      TIPHYS_TAKE(const std::optional<Value> value, (this->*helper)({*word, arguments, nullptr}));
-      return value ? write(*value) : Done{};
+      TIPHYS_TAKE(const std::optional<Value> value,
+                  (this->*helper->function)({*word, arguments, nullptr}));
+      if (!value) return {};
+      if (helper->is_condition) return out_.write_unindented(*value->boolean() ? "true" : "false");
+      return write(*value);
     }
     if (!call.parameters.empty() || !call.hash.empty()) return fails("Helper not found " + *word);
     Path path{.from_root = false, .up = 0, .segments = {}, .text = *word};
@@ -77,13 +80,13 @@ Done Renderer::expression(const Call& call) {
 Done Renderer::block(const Block& block) {
   const auto* word = std::get_if<std::string>(&block.call.name);
   const std::string name = word != nullptr ? *word : name_text(block.call);
-  const Helper helper = find_helper(name);
+  const Helper* helper = find_helper(name);
   if (helper == nullptr) return fails("Helper not found " + name);
   TIPHYS_TAKE(const Arguments arguments, evaluate_arguments(block.call));
   const HelperCall call{name, arguments, &block};
-  TIPHYS_TAKE(const std::optional<Value> value, (this->*helper)(call));
+  TIPHYS_TAKE(const std::optional<Value> value, (this->*helper->function)(call));
   if (!value) return {};
-  if (const bool* condition = value->boolean()) return *condition ? body(call) : inverse(call);
+  if (helper->is_condition) return *value->boolean() ? body(call) : inverse(call);
   return write(*value);
 }
 
@@ -137,16 +140,13 @@ Outcome<Arguments> Renderer::evaluate_arguments(const Call& call) {
 Outcome<Value> Renderer::value_of_call(const Call& call) {
   Value result;
   TIPHYS_DONE(nested([&]() -> Done {
-    const auto* word = std::get_if<std::string>(&call.name);
-    const Helper helper = word == nullptr ? nullptr : find_helper(*word);
-    if (helper == nullptr) return fails("Helper not found " + name_text(call));
     TIPHYS_TAKE(const Arguments arguments, evaluate_arguments(call));
-    Output written(budget_);
-    std::swap(out_, written);
-    auto value = (this->*helper)({*word, arguments, nullptr});
-    std::swap(out_, written);
-    if (!value) return fails(std::move(value).error());
-    result = *value ? std::move(**value) : Value(written.take());
+    const auto* word = std::get_if<std::string>(&call.name);
+    const Helper* helper = word == nullptr ? nullptr : find_helper(*word);
+    if (helper == nullptr) return fails("Helper not found " + name_text(call));
+    TIPHYS_TAKE(std::optional<Value> value, (this->*helper->function)({*word, arguments, nullptr}));
+    // A helper that writes has nothing to write without a block.
+    result = value ? std::move(*value) : Value(std::string());
     return {};
   }));
   return result;

@@ -39,7 +39,7 @@ class Renderer {
   Renderer(Value root, const Limits& limits);
 
   Done render(const Template& whole);
-  Rendered take() { return {out_.take(), std::move(log_)}; }
+  Rendered take() { return {out_.exchange(), std::move(log_)}; }
 
  private:
   // A helper as it was called. Inside (…) it has no block, and what it writes is its value.
@@ -50,8 +50,14 @@ class Renderer {
   };
   // The value that is written; nothing for a helper that writes itself.
   using HelperResult = Outcome<std::optional<Value>>;
-  using Helper = HelperResult (Renderer::*)(const HelperCall&);
-  static Helper find_helper(std::string_view name);
+  struct Helper {
+    std::string_view name;
+    HelperResult (Renderer::*function)(const HelperCall&);
+    // Decides between a block and its {{else}}. Without a block it writes true or false, which is never indented.
+    bool is_condition = false;
+  };
+  // nullptr when there is none.
+  static const Helper* find_helper(std::string_view name);
 
   // --- elements (renderer.cc) ---
   Done elements(const Template& part);
@@ -104,7 +110,7 @@ class Renderer {
   Done decorator(const Decorator& decorator);
   Done partial(const Partial& partial);
   Done render_partial(const Partial& partial, const NamedPartial& found);
-  Done write_partial_block(const Partial& partial);
+  Done named_partial(const Partial& partial, const std::string& name);
   Outcome<std::string> partial_name(const Call& call);
   Outcome<Value> partial_context(const Call& call);
 

@@ -10,21 +10,16 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t";
 
-// How many bytes blanks and the line break after them take; npos when there is something else on the line.
-std::size_t rest_of_line(std::string_view text) {
-  const std::size_t end = std::min(text.find_first_not_of(kBlanks), text.size());
-  const std::string_view rest = text.substr(end);
-  if (rest.starts_with("\n")) return end + 1;
-  if (rest.starts_with("\r\n")) return end + 2;
-  return rest.empty() ? end : std::string_view::npos;
-}
+bool is_line_break(char c) { return c == '\n' || c == '\r'; }
 
 }  // namespace
 
+// The end of the source ends a line as well, but only directly after the tag.
 bool stands_alone(std::string_view source, std::size_t begin, std::size_t end) {
   const std::size_t line = begin - blanks_before(source, begin).size();
-  return (line == 0 || source[line - 1] == '\n') &&
-         rest_of_line(source.substr(end)) != std::string_view::npos;
+  if (line > 0 && !is_line_break(source[line - 1])) return false;
+  const std::size_t after = source.find_first_not_of(kBlanks, end);
+  return end == source.size() || (after != std::string_view::npos && is_line_break(source[after]));
 }
 
 std::string_view blanks_before(std::string_view source, std::size_t offset) {
@@ -44,8 +39,10 @@ void trim_end(std::string& text) {
 }
 
 void trim_line_at_start(std::string& text) {
-  const std::size_t line = rest_of_line(text);
-  if (line != std::string::npos) text.erase(0, line);
+  const std::size_t end = std::min(text.find_first_not_of(kBlanks), text.size());
+  const std::string_view rest = std::string_view(text).substr(end);
+  const std::size_t line_break = rest.starts_with("\r\n") ? 2 : rest.starts_with('\n') ? 1 : 0;
+  text.erase(0, end + line_break);
 }
 
 void trim_blanks_at_end(std::string& text) { text.resize(text.find_last_not_of(kBlanks) + 1); }
