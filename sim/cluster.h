@@ -51,6 +51,8 @@ class ServerNode final : public shell::ServerLink {
 
   void send(ConnectionNumber connection, const FromServer& message) override;
   void send_all(server::SendAll message) override;
+  // Nobody asks for plans here.
+  void answer(server::ConnectionNumber, const DryRunResponse&) override {}
   void publish(server::Publish news) override;
   void close(ConnectionNumber connection) override;
 

@@ -49,4 +49,7 @@ struct DryRunRequest {
 // The error is the text that the requester of the update would get.
 using DryRunResponse = std::variant<DryRun, ErrorResponse>;
 
+// One line for a log or a trace; not meant to be read back.
+std::string summary(const DryRunResponse& response);
+
 }  // namespace tiphys

@@ -3,6 +3,7 @@
 // The link port: how the server reaches its peers and an agent its server. What peers say comes back as events.
 
 #include "core/server/server_machine.h"
+#include "model/extension.h"
 #include "model/messages.h"
 
 namespace tiphys::shell {
@@ -16,6 +17,7 @@ class ServerLink {
   virtual void send_all(server::SendAll message) = 0;
   virtual void publish(server::Publish news) = 0;
   virtual void close(server::ConnectionNumber connection) = 0;
+  virtual void answer(server::ConnectionNumber call, const DryRunResponse& response) = 0;
 };
 
 class AgentLink {

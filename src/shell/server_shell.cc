@@ -67,6 +67,7 @@ void ServerShell::perform(server::Effect effect) {
       [&](server::ArmTimer e) {
         timers_.after(e.after, [this, token = e.token] { actor_.tell(server::TimerFired{token}); });
       },
+      [&](const server::AnswerDryRun& e) { link_.answer(e.call, e.response); },
       [&](const server::Warn& e) { log_.warn(e.text); },
       [&](const server::WriteLog& e) { log_.write(level_of(e.line.level), e.line.text, {}); },
       [&](server::Fatal e) {

@@ -5,6 +5,7 @@
 //   #1 reports web@A:nginx Running(Ok) | #1 load A 12 4096 | #1 hello again
 //   #2 replaces r1 web@A:nginx db@B:pg | #2 sets r1 web@A:nginx[blue] | #2 deletes r1 web | #2 version r1 v2
 //   #2 tags r1 A zone=back | #2 reads r1 agents
+//   #7 asks: sets r1 web@A:nginx (any update, as a dry run)
 //   #2 subscribes r1 | #2 unsubscribes r1 | #2 logs r1 | #2 stops logs r1
 //   committed 1 | commit conflict | commit failed: disk full | timer
 //   hooks first second (before anything else) | hook changed nothing | hook made +web@A:nginx -db@B:pg
@@ -87,6 +88,8 @@ class Player {
       }
     const ConnectionNumber connection = number_of(words.word());
     if (words.take("closes")) return Closed{connection};
+    if (words.take("asks:"))
+      return DryRunAsked{connection, {std::get<UpdateStateRequest>(read_request(words).content)}};
     return Received{connection, read_message(words)};
   }
 

@@ -90,6 +90,10 @@ OrStop<int> serve(Prepared prepared, host::LogSink& log) {
        .received =
            [&](server::ConnectionNumber connection, ToServer&& message) {
              return shell->received(connection, std::move(message));
+           },
+       .dry_run_asked =
+           [&](server::ConnectionNumber call, DryRunRequest&& request) {
+             return shell->dry_run_asked(call, std::move(request));
            }});
   rpc::Server rpc_server(io.executor(), log);
   hooks::ProgramRunner hook_runner(io.executor(), core, log);

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/match.h"
 #include "base/strings.h"
+#include "core/server/dry_run.h"
 
 namespace tiphys::server {
 namespace {
@@ -102,7 +103,7 @@ void ServerMachine::handle(const Event& event) {
   match(
       event, [&](const Start& e) { start(e); }, [&](const Opened& e) { opened(e); },
       [&](const Closed& e) { closed(e.connection); }, [&](const Received& e) { received(e); },
-      [&](const Loaded& e) { loaded(e); },
+      [&](const DryRunAsked& e) { answer_dry_run(e); }, [&](const Loaded& e) { loaded(e); },
       [&](const LoadFailed& e) {
         // Without the stored state nothing can be decided: a supervisor starts the process again.
         if (loading_ == e.token)
@@ -528,6 +529,17 @@ void ServerMachine::begin_next_update() {
   }
 }
 
+void ServerMachine::answer_dry_run(const DryRunAsked& event) {
+  auto run = ready_ ? dry_run(state_before_hooks(), config_users_, event.request.update)
+                    : fail(Code::kUnavailable, "The server is still starting, try again later");
+  if (!run) {
+    effects_.emplace_back(AnswerDryRun{event.call, ErrorResponse{std::move(run.error().message)}});
+    return;
+  }
+  for (const auto& hook : hooks_) run->hooks.push_back(hook.name);
+  effects_.emplace_back(AnswerDryRun{event.call, *std::move(run)});
+}
+
 CompleteState ServerMachine::state_before_hooks() const {
   CompleteState state = state_;
   state.effective_workloads = rendered_workloads_;
@@ -798,6 +810,7 @@ std::string to_string(const Event& event) {
       [](const Received& e) {
         return concat("received #", std::to_string(e.connection), " ", summary(e.message));
       },
+      [](const DryRunAsked& e) { return concat("dry run #", std::to_string(e.call)); },
       [](const Loaded& e) { return concat("loaded version ", std::to_string(e.stored.version)); },
       [](const LoadFailed& e) { return "load failed: " + e.cause; },
       [](const Committed& e) { return concat("committed version ", std::to_string(e.version)); },
@@ -848,6 +861,9 @@ std::string to_string(const Effect& effect) {
       [](const ArmTimer& e) {
         const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(e.after);
         return concat("timer +", std::to_string(ms.count()), "ms");
+      },
+      [](const AnswerDryRun& e) {
+        return concat("answer #", std::to_string(e.call), " ", summary(e.response));
       },
       [](const Warn& e) { return "warn " + e.text; },
       [](const WriteLog& e) { return concat("log ", e.line.level, " ", e.line.text); },

@@ -31,6 +31,7 @@
 #include "core/server/hooks.h"
 #include "core/server/log_campaigns.h"
 #include "core/server/update.h"
+#include "model/extension.h"
 #include "model/messages.h"
 #include "model/state.h"
 
@@ -68,6 +69,12 @@ struct Received {
   ToServer message;
 };
 
+// One of our own tools asks what an update would do; answered at once by AnswerDryRun.
+struct DryRunAsked {
+  ConnectionNumber call;
+  DryRunRequest request;
+};
+
 struct StoredState {
   State desired;
   Version version = 0;  // 0: nothing is stored
@@ -99,8 +106,8 @@ struct HookAnswered {
   HookAnswer answer;
 };
 
-using Event = std::variant<Start, Opened, Closed, Received, Loaded, LoadFailed, Committed,
-                           CommitConflict, CommitFailed, TimerFired, HookAnswered>;
+using Event = std::variant<Start, Opened, Closed, Received, DryRunAsked, Loaded, LoadFailed,
+                           Committed, CommitConflict, CommitFailed, TimerFired, HookAnswered>;
 
 // -- What the machine wants done ------------------------------------------------------------------------------------
 
@@ -153,6 +160,10 @@ struct ArmTimer {
   Token token;
   Duration after;
 };
+struct AnswerDryRun {
+  ConnectionNumber call;
+  DryRunResponse response;
+};
 struct Warn {
   std::string text;
 };
@@ -165,8 +176,8 @@ struct Fatal {
   std::string text;
 };
 
-using Effect = std::variant<Send, SendAll, Publish, Close, Load, Commit, RunHook, ArmTimer, Warn,
-                            WriteLog, Fatal>;
+using Effect = std::variant<Send, SendAll, Publish, Close, Load, Commit, RunHook, ArmTimer,
+                            AnswerDryRun, Warn, WriteLog, Fatal>;
 using Effects = std::vector<Effect>;
 
 // What an update writes to the store, and how a state is put together from what is stored.
@@ -244,6 +255,7 @@ class ServerMachine {
   void publish(const CompleteState& before);
   void enqueue(Requester requester, const UpdateStateRequest& request);
   void begin_next_update();
+  void answer_dry_run(const DryRunAsked& event);
   void begin(UpdatePlan plan, std::optional<WaitingUpdate> update, bool is_stored = false);
   void run_next_hook();
   void hook_answered(const HookAnswered& event);

@@ -15,6 +15,7 @@
 #include "io/link/intake.h"
 #include "io/link/link_limits.h"
 #include "io/link/outbox.h"
+#include "io/link/planner.h"
 #include "io/link/state_blocks.h"
 #include "io/link/untaken.h"
 #include "io/wire/wire.h"
@@ -104,6 +105,8 @@ struct LinkServer::Impl {
   std::map<ConnectionNumber, Conversation*> accepted{};
   ConnectionNumber last_number = 0;
   StateBlocks state_blocks{io};
+  std::shared_ptr<Planner> planner = std::make_shared<Planner>(
+      strand, intake, [this] { return ++last_number; }, events.dry_run_asked);
 };
 
 namespace {
@@ -265,6 +268,8 @@ rpc::ListenOptions LinkServer::listen_options() {
   options.handlers.add(std::string(kConnectAgent), handler(impl_, Service::kAgent));
   options.handlers.add(std::string(kConnectCli), handler(impl_, Service::kDeprecatedCli));
   options.handlers.add(std::string(kConnectCommand), handler(impl_, Service::kCommand));
+  if (impl_->events.dry_run_asked)
+    options.handlers.add(std::string(kDryRunUpdate), impl_->planner->handler());
   return options;
 }
 
@@ -305,6 +310,10 @@ void LinkServer::close(ConnectionNumber connection) {
     const auto found = link->accepted.find(connection);
     if (found != link->accepted.end()) found->second->close();
   });
+}
+
+void LinkServer::answer(ConnectionNumber call, const DryRunResponse& response) {
+  asio::post(impl_->io, [link = impl_, call, response] { link->planner->answer(call, response); });
 }
 
 }  // namespace tiphys::link

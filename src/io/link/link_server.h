@@ -28,6 +28,8 @@ struct ServerEvents {
   std::function<void(server::ConnectionNumber)> closed;
   // False when the mailbox is full; then the message was not taken.
   std::function<bool(server::ConnectionNumber, ToServer&&)> received;
+  // The same for a question of our own tools, answered by answer(). Without it they are told that there is no such service.
+  std::function<bool(server::ConnectionNumber, DryRunRequest&&)> dry_run_asked = nullptr;
 };
 
 class LinkServer final : public shell::ServerLink {
@@ -47,6 +49,7 @@ class LinkServer final : public shell::ServerLink {
   void send_all(server::SendAll message) override;
   void publish(server::Publish news) override;
   void close(server::ConnectionNumber connection) override;
+  void answer(server::ConnectionNumber call, const DryRunResponse& response) override;
 
   struct Impl;
 

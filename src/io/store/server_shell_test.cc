@@ -80,6 +80,9 @@ class RecordingLink final : public shell::ServerLink {
   void close(ConnectionNumber connection) override {
     sent.push_back("#" + std::to_string(connection) + " closed");
   }
+  void answer(ConnectionNumber call, const DryRunResponse& response) override {
+    sent.push_back("#" + std::to_string(call) + " " + summary(response));
+  }
 
   Lines sent;
 
