@@ -38,24 +38,28 @@ void SimLog::write(shell::Level level, std::string_view text, Fields) {
 
 ServerNode::Life::Life(ServerNode& node)
     : process(node.world_),
-      shell(process, process, process, node.world_, node.log_, node.records_, node,
-            [&node](const std::string& text) {
-              // A supervisor starts the server again.
-              node.world_.line("server: fatal: " + text);
-              node.world_.count("server gave up");
-              node.world_.after({}, [&node] { node.kill(); });
-              node.world_.after(seconds(1), [&node] { node.start(); });
-            }) {}
+      hooks(node.world_, process),
+      shell(
+          process, process, process, node.world_, node.log_, node.records_, node,
+          [&node](const std::string& text) {
+            // A supervisor starts the server again.
+            node.world_.line("server: fatal: " + text);
+            node.world_.count("server gave up");
+            node.world_.after({}, [&node] { node.kill(); });
+            node.world_.after(seconds(1), [&node] { node.start(); });
+          },
+          shell::Hooks{node.hooks_, &hooks}) {}
 
 ServerNode::ServerNode(World& world, Network& network, Mutation mutation, bool durable,
-                       std::optional<State> manifest)
+                       std::optional<State> manifest, std::vector<server::Hook> hooks)
     : world_(world),
       network_(network),
       mutation_(mutation),
       log_(world),
       records_(world, mutation),
       durable_(durable),
-      manifest_(std::move(manifest)) {
+      manifest_(std::move(manifest)),
+      hooks_(std::move(hooks)) {
   network_.listen(
       [this](ConnectionNumber connection, StreamEnd& end) { return accept(connection, end); });
 }
@@ -384,7 +388,9 @@ RunResult run_cluster(const RunOptions& options) {
     manifest.emplace();
     manifest->workloads = manifest->workloads.set("from_manifest", WorkloadPtr(workload));
   }
-  ServerNode server(world, network, options.mutation, durable, std::move(manifest));
+  std::vector<server::Hook> hooks(random.chance(1, 3) ? 2 : 0, server::Hook{"fake"});
+  ServerNode server(world, network, options.mutation, durable, std::move(manifest),
+                    std::move(hooks));
   Operator user(world, network, names);
   std::vector<std::unique_ptr<Watcher>> watchers;
   for (auto& masks : masks_of_watchers())

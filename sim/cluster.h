@@ -18,6 +18,7 @@
 #include "shell/log.h"
 #include "shell/server_shell.h"
 #include "sim/fake_engine.h"
+#include "sim/fake_hooks.h"
 #include "sim/fake_records.h"
 #include "sim/logs.h"
 #include "sim/network.h"
@@ -42,7 +43,7 @@ class SimLog final : public shell::Log {
 class ServerNode final : public shell::ServerLink {
  public:
   ServerNode(World& world, Network& network, Mutation mutation, bool durable,
-             std::optional<State> manifest);
+             std::optional<State> manifest, std::vector<server::Hook> hooks);
 
   void start();
   void kill();
@@ -60,6 +61,7 @@ class ServerNode final : public shell::ServerLink {
   struct Life {
     Life(ServerNode& node);
     Process process;
+    FakeHooks hooks;
     shell::ServerShell shell;
     std::set<ConnectionNumber> greeted;  // their first message has come
   };
@@ -76,6 +78,7 @@ class ServerNode final : public shell::ServerLink {
   FakeRecords records_;
   const bool durable_;
   const std::optional<State> manifest_;
+  const std::vector<server::Hook> hooks_;
   std::unique_ptr<Life> life_;
   std::uint64_t lives_ = 0;
 };
