@@ -47,13 +47,15 @@ class Authority:
         self.key, self.cert = key, self.folder / "ca.pem"
         self._sign(request, self.cert, ["-signkey", key], extensions if version == 3 else "", days=2)
 
-    def issue(self, name, dns="", expired=False):
-        """An identity for either end of a connection; without dns it has no SAN."""
+    def issue(self, name, dns="", expired=False, raw_names=None):
+        """An identity for either end of a connection; without dns it has no SAN. raw_names are the bytes of a SAN that is none."""
         key, request = self._request(name)
         certificate = self.folder / f"{name}.pem"
         extensions = "basicConstraints = CA:FALSE\nkeyUsage = digitalSignature\nextendedKeyUsage = serverAuth, clientAuth\n"
         if dns:
             extensions += f"subjectAltName = DNS:{dns}\n"
+        if raw_names is not None:
+            extensions += f"2.5.29.17 = {raw_names}\n"
         signer = ["-CA", self.cert, "-CAkey", self.key, "-CAcreateserial"]
         self._sign(request, certificate, signer, extensions, days=-1 if expired else 2)
         return Identity(self.cert, certificate, key)

@@ -189,7 +189,11 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
                      {{"peer", call_->peer().address}, {"reason", message.error().message}});
       return call_->want();
     }
-    if (!message) return end(rpc::failed(message.error()));
+    if (!message) {
+      link_.log.warn("Ended a connection",
+                     {{"peer", call_->peer().address}, {"reason", message.error().message}});
+      return end(rpc::failed(message.error()));
+    }
     // Shared with the intake, which may have to try it more than once.
     const auto shared = std::make_shared<ToServer>(*std::move(message));
     const auto weak = weak_from_this();

@@ -5,6 +5,7 @@
 
 import pathlib
 import signal
+import subprocess
 import sys
 import time
 import types
@@ -12,6 +13,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import frames  # noqa: E402
+import harness  # noqa: E402
 import stub  # noqa: E402
 import test_away  # noqa: E402
 import test_kills  # noqa: E402
@@ -23,6 +25,16 @@ A_MINUTE = 65   # seconds; longer than any of our limits and periods
 class Thousand(test_many.Many):
     COUNT = 1000
     PAUSE = 2
+
+
+class ServerUnderLoad(unittest.TestCase):
+    """The short version is a test program of its own, server_load_test."""
+
+    def test_for_a_minute(self):
+        run = subprocess.run([harness.PROGRAMS.parent / "tests/server_load_test"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                             env=harness.clean_environment() | {"TIPHYS_LOAD_SECONDS": "60"})
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        print(*[line for line in run.stdout.splitlines() if "events" in line or "bytes in use" in line], sep="\n")
 
 
 class AwayForAMinute(test_away.Away):
