@@ -39,7 +39,7 @@ struct Rendered {
 struct Limits {
   std::size_t source_bytes = std::size_t{16} << 20U;
   std::size_t output_bytes = std::size_t{16} << 20U;  // of the text and of the log together
-  std::size_t steps = 5'000'000;  // elements of templates rendered and values looked up
+  std::size_t steps = 1'000'000;  // elements of templates rendered and values looked up
   std::size_t depth = 100;        // blocks, subexpressions and partials inside each other
 };
 

@@ -94,15 +94,15 @@ Renderer::HelperResult Renderer::unless(const HelperCall& call) { return conditi
 
 Renderer::HelperResult Renderer::each(const HelperCall& call) {
   TIPHYS_DONE(given(call, 1));
+  if (call.block == nullptr) return std::nullopt;
   const Argument& argument = call.arguments.list[0];
   const Value value = argument.value.value_or(Value());
   if (value.list() == nullptr && value.map() == nullptr) {
-    if (call.block == nullptr || call.block->inverse == nullptr) return missing_value(argument);
+    if (call.block->inverse == nullptr) return missing_value(argument);
     TIPHYS_DONE(inverse(call));
     return std::nullopt;
   }
   if (!is_truthy(value)) TIPHYS_DONE(inverse(call));
-  if (call.block == nullptr) return std::nullopt;
   std::size_t index = 0;
   if (const auto* list = value.list()) {
     for (const Value& item : *list) {

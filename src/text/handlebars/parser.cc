@@ -253,8 +253,8 @@ class Parser {
     }
     text += source_.substr(from, match.end - from);
     if (strip_space_) {
+      strip_line_ = strip_line_ && text.find_first_not_of(" \t\r\n") == std::string::npos;
       trim_start(text);
-      strip_line_ = strip_line_ && text.empty();
     } else if (std::exchange(strip_line_, false)) {
       trim_line_at_start(text);
     }

@@ -62,7 +62,10 @@ Done Renderer::expression(const Call& call) {
       if (helper->is_condition) return out_.write_unindented(*value->boolean() ? "true" : "false");
       return write(*value);
     }
-    if (!call.parameters.empty() || !call.hash.empty()) return fails("Helper not found " + *word);
+    if (!call.parameters.empty() || !call.hash.empty()) {
+      TIPHYS_TAKE([[maybe_unused]] const Arguments arguments, evaluate_arguments(call));
+      return fails("Helper not found " + *word);
+    }
     Path path{.from_root = false, .up = 0, .segments = {}, .text = *word};
     if (*word != "this") path.segments.push_back(*word);
     TIPHYS_TAKE(const std::optional<Value> value, find(path, root_, scopes_));
@@ -81,8 +84,8 @@ Done Renderer::block(const Block& block) {
   const auto* word = std::get_if<std::string>(&block.call.name);
   const std::string name = word != nullptr ? *word : name_text(block.call);
   const Helper* helper = find_helper(name);
-  if (helper == nullptr) return fails("Helper not found " + name);
   TIPHYS_TAKE(const Arguments arguments, evaluate_arguments(block.call));
+  if (helper == nullptr) return fails("Helper not found " + name);
   const HelperCall call{name, arguments, &block};
   TIPHYS_TAKE(const std::optional<Value> value, (this->*helper->function)(call));
   if (!value) return {};
