@@ -18,6 +18,7 @@ std::string message_of(const Failure& failure) {
 
 }  // namespace
 
+// [impl->swdd~server-delegate-template-render-to-external-library~1]
 Result<Rendered> render(std::string_view source, const Tree& context, const Limits& limits) {
   if (source.size() > limits.source_bytes)
     return fail(Code::kResourceExhausted,

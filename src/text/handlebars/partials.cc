@@ -85,6 +85,7 @@ Done Renderer::render_partial(const Partial& partial, const NamedPartial& found)
   return done;
 }
 
+// [impl->swdd~config-renderer-supports-rendering-with-keeping-line-indent~1]
 Done Renderer::partial(const Partial& partial) {
   TIPHYS_TAKE(const std::string name, partial_name(partial.call));
   if (name == kPartialBlock) {
