@@ -93,7 +93,8 @@ Done Renderer::partial(const Partial& partial) {
     return out_.write_unindented(*partial_block_);
   }
   const std::string outer_indent = out_.indentation();
-  out_.indent(outer_indent + partial.indent, partial.on_own_line);
+  const bool first_line = partial.on_own_line && (!partial.indent.empty() || out_.is_due());
+  out_.indent(outer_indent + partial.indent, first_line);
   auto done = named_partial(partial, name);
   out_.indent(outer_indent, out_.is_due());
   return done;
