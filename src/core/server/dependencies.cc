@@ -1,7 +1,7 @@
 #include "core/server/dependencies.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <map>
 #include <utility>
 
 namespace tiphys::server {
@@ -11,7 +11,7 @@ namespace tiphys::server {
 // [impl->swdd~cycle-detection-ignores-non-existing-workloads~1]
 std::vector<std::string> find_cycle(const State& wanted, const std::vector<std::string>& starts) {
   enum class Mark : std::uint8_t { kOnPath, kDone };
-  std::unordered_map<std::string, Mark> marks;
+  std::map<std::string, Mark> marks;
   std::vector<std::string> path;
   std::vector<std::string> stack;
   for (const auto& start : starts) {

@@ -206,13 +206,6 @@ class Replay {
            recorded["name"].get<std::string>().starts_with("fake_slow_");
   }
 
-  // Our server does not take every manifest yet.
-  static bool is_supported(const Json& manifest) {
-    if (!manifest.is_string()) return true;
-    auto parsed = parse_manifest(manifest.get<std::string>(), "startup.yaml");
-    return parsed && server::plan_state({}, {}, std::move(parsed->state));
-  }
-
   // Cases of one session follow each other on one server.
   bool meet_server(const Json& recorded) {
     const auto& setup = recorded["setup"];
@@ -232,7 +225,6 @@ class Replay {
       url_ = scripted_->url();
       return true;
     }
-    if (!is_supported(manifest)) return false;
     const bool goes_on = machine_ && manifest == manifest_ && setup["state"].size() >= steps_;
     steps_ = setup["state"].size();
     if (goes_on || !setup["server"]) return true;
@@ -368,8 +360,6 @@ constexpr const char* kKeptInstance =
 constexpr const char* kFinalIsFinal = "what runs when the state is fetched has arrived";
 constexpr const char* kByteOrderMark = "YAML may begin with a byte order mark";
 constexpr const char* kTextKeys = "every key is a text, so 17 is a name as good as w17";
-constexpr const char* kNoConfigs = "our server renders no templates yet";
-constexpr const char* kNoDependencies = "our server knows no dependencies yet";
 
 const std::map<std::string, Difference>& differences() {
   static const std::map<std::string, Difference> kDiffers{
@@ -383,6 +373,8 @@ const std::map<std::string, Difference>& differences() {
       {"apply_unknown_alias", {How::kExitCode, kWords}},
       {"apply_stdin_bad_yaml", {How::kExitCode, kWords}},
       {"apply_v01_bad_enum", {How::kExitCode, kWords}},
+      {"delete_config_in_use", {How::kExitCode, kNoDebugForms}},
+      {"delete_config_in_use_no_wait", {How::kExitCode, kNoDebugForms}},
       {"fake_close_delete_config", {How::kExitCode, kNoDebugForms}},
       {"fake_upd_error_delete_config", {How::kExitCode, kNoDebugForms}},
       {"fake_upd_silent_delete_config", {How::kExitCode, kNoDebugForms}},
@@ -393,11 +385,6 @@ const std::map<std::string, Difference>& differences() {
       {"after_deletes", {How::kNot, kByteOrderMark}},
       {"after_v01", {How::kNot, kTagLists}},
       {"after_v01_2", {How::kNot, kTagLists}},
-      {"apply_server_error_cycle", {How::kExitCode, kNoDependencies}},
-      {"apply_server_error_self_dependency", {How::kExitCode, kNoDependencies}},
-      {"apply_server_error_no_wait", {How::kExitCode, kNoDependencies}},
-      {"apply_server_error_config_missing", {How::kExitCode, kNoConfigs}},
-      {"apply_schema_agent_template", {How::kNot, kNoConfigs}},
       {"apply_schema_workload_name_number", {How::kNot, kTextKeys}},
       {"apply_schema_workload_name_bool", {How::kNot, kTextKeys}},
       {"apply_schema_rule_operation_nothing", {How::kNot, kKeptInstance}},
@@ -415,7 +402,7 @@ TEST(CliVectors, ApplyInput) { replay("apply_input.json", 92); }
 TEST(CliVectors, ApplySchema) { replay("apply_schema.json", 83); }
 TEST(CliVectors, GetStateAndTables) { replay("get_state_and_tables.json", 90, true); }
 TEST(CliVectors, Global) { replay("global.json", 122); }
-TEST(CliVectors, RunAndDelete) { replay("run_delete.json", 38); }
+TEST(CliVectors, RunAndDelete) { replay("run_delete.json", 43); }
 TEST(CliVectors, ScriptedServer) { replay("scripted_server.json", 88); }
 TEST(CliVectors, Unreachable) { replay("unreachable.json", 12); }
 
