@@ -70,8 +70,12 @@ class Podman:
         return sorted(found)
 
     def process(self, ident):
-        path = self.folder / "containers" / ident / "pid"
-        return int(path.read_text()) if path.exists() and not (self.folder / "exits" / ident).exists() else None
+        if (self.folder / "exits" / ident).exists():
+            return None
+        try:
+            return int((self.folder / "containers" / ident / "pid").read_text())
+        except FileNotFoundError:
+            return None         # not started yet, or removed meanwhile
 
     def ids(self):
         return {name: ident for name, _, ident, _, _ in self.containers()}

@@ -2,6 +2,7 @@
 
 // Owns a file descriptor and closes it. A negative number is none.
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <utility>
@@ -29,5 +30,12 @@ class Descriptor {
  private:
   int number_ = -1;
 };
+
+// Whether one of the events (POLLIN, POLLOUT) is there now. Asio's word for it is not enough where no read or write
+// follows that would tell: an event that was under way for a closed descriptor is told to the next one that gets its place.
+[[nodiscard]] inline bool is_ready(int descriptor, short events) {
+  pollfd asked{descriptor, events, 0};
+  return ::poll(&asked, 1, 0) > 0;
+}
 
 }  // namespace tiphys::host

@@ -401,12 +401,20 @@ struct Processes::Impl : std::enable_shared_from_this<Impl> {
   void watch(ProcessNumber number, const ProcessPtr& process, std::optional<Duration> deadline) {
     read(process, process->out);
     read(process, process->err);
+    await_end(number, process);
+    if (deadline) arm(process, *deadline);
+  }
+
+  void await_end(ProcessNumber number, const ProcessPtr& process) {
     process->pidfd.async_wait(asio::posix::stream_descriptor::wait_read,
                               [weak = weak_from_this(), number, process](const ErrorCode& error) {
                                 const auto self = weak.lock();
-                                if (self && !error) self->ended(number, process);
+                                if (!self || error) return;
+                                if (is_ready(process->pidfd.native_handle(), POLLIN))
+                                  self->ended(number, process);
+                                else
+                                  self->await_end(number, process);
                               });
-    if (deadline) arm(process, *deadline);
   }
 
   // Waits and then reads by itself: a read that Asio had done already would not be seen when the process ends.
@@ -434,7 +442,8 @@ struct Processes::Impl : std::enable_shared_from_this<Impl> {
     if (process->timed_out || process->cancelled) process->kill_group(SIGKILL);
     siginfo_t info{};
     const bool is_known = ::waitid(P_PIDFD, static_cast<id_t>(process->pidfd.native_handle()),
-                                   &info, WEXITED | WNOHANG) == 0;
+                                   &info, WEXITED | WNOHANG) == 0 &&
+                          info.si_pid != 0;
     process->out.drain();
     process->err.drain();
     process->close();

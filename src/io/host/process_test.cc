@@ -346,6 +346,31 @@ TEST_F(ProcessTest, WhoGoesKillsItsProcessesOrLeavesThem) {
   context_.run();
 }
 
+// A process that begins when another ends gets the numbers of its descriptors, and must not get its end.
+TEST_F(ProcessTest, ChainsOfProcessesEachEndByThemselves) {
+  constexpr int kChains = 8;
+  constexpr int kLinks = 60;
+  Processes processes(context_.get_executor());
+  int left = kChains * kLinks;
+  std::vector<int> codes;
+  std::function<void(int)> begin = [&](int links) {
+    processes.start(shell("sleep 0.001 & exit 7"), [&, links](const Result<ProcessEnd>& end) {
+      codes.push_back(end ? end->exit_code : -1);
+      --left;
+      if (links > 1) begin(links - 1);
+    });
+  };
+  for (int chain = 0; chain < kChains; ++chain) begin(kLinks);
+  // A loop that comes late finds all descriptors of a process ready at once, the end before the pipes, which a grandchild
+  // held a little longer.
+  for (int turn = 0; turn < 10'000 && left > 0; ++turn) {
+    ::usleep(2000);
+    context_.restart();
+    context_.poll();
+  }
+  EXPECT_EQ(codes, std::vector<int>(kChains * kLinks, 7));
+}
+
 TEST_F(ProcessTest, ManyAtOnceLeaveNeitherZombiesNorDescriptors) {
   const auto descriptors = [] {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/host/descriptor.h"
 #include "io/rpc/http2/address.h"
 #include "io/rpc/http2/connection.h"
 
@@ -89,21 +90,24 @@ class Dial final : public std::enable_shared_from_this<Dial> {
         setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
       }
       if (connect(descriptor, address.data(), address.length) == 0) return connected();
-      if (errno == EINPROGRESS) {
-        connection_->socket().async_wait(
-            Connection::Socket::wait_write,
-            [self = shared_from_this()](const boost::system::error_code& error) {
-              self->check(error);
-            });
-        return;
-      }
+      if (errno == EINPROGRESS) return await_connection();
       problem_ = std::strerror(errno);
     }
     if (!connection_->is_closed()) give_up(problem_);
   }
 
+  void await_connection() {
+    connection_->socket().async_wait(
+        Connection::Socket::wait_write,
+        [self = shared_from_this()](const boost::system::error_code& error) {
+          self->check(error);
+        });
+  }
+
   void check(const boost::system::error_code& error) {
     if (connection_->is_closed()) return;
+    if (!error && !host::is_ready(connection_->socket().native_handle(), POLLOUT))
+      return await_connection();
     int problem = error.value();
     socklen_t length = sizeof problem;
     if (!error)

@@ -1,6 +1,5 @@
 #include "io/runtimes/podman/exit_watcher.h"
 
-#include <poll.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,6 +12,8 @@
 #include <map>
 #include <utility>
 
+#include "io/host/descriptor.h"
+
 namespace tiphys::podman {
 
 namespace asio = boost::asio;
@@ -20,11 +21,6 @@ namespace asio = boost::asio;
 namespace {
 
 using ErrorCode = boost::system::error_code;
-
-bool is_readable(int descriptor) {
-  pollfd now{descriptor, POLLIN, 0};
-  return ::poll(&now, 1, 0) > 0;
-}
 
 int most_descriptors() {
   rlimit limit{};
@@ -55,7 +51,7 @@ struct ExitWatcher::Impl : std::enable_shared_from_this<Impl> {
     const Conmon conmon;
     const bool has_exit_code = read_exit_code(conmon).has_value();
     const bool has_out_of_memory = ran_out_of_memory(conmon);
-    const bool runs = !is_readable(end.native_handle());  // after the look at the files
+    const bool runs = !host::is_ready(end.native_handle(), POLLIN);  // after the look at the files
     const bool had_exit_code = has_exit_code && runs;
     const bool had_out_of_memory = has_out_of_memory && runs;
   };
@@ -74,6 +70,8 @@ struct ExitWatcher::Impl : std::enable_shared_from_this<Impl> {
                           [weak = weak_from_this(), watch](const ErrorCode& error) {
                             const auto self = weak.lock();
                             if (!self || error || !self->is_current(watch)) return;
+                            if (!host::is_ready(watch->end.native_handle(), POLLIN))
+                              return self->listen(watch);
                             watch->patience_ends =
                                 asio::steady_timer::clock_type::now() + kExitFilePatience;
                             self->look_for_exit_file(watch);
