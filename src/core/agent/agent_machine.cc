@@ -307,15 +307,29 @@ void AgentMachine::for_loop(const workload::Event& event, Instant now) {
   if (loop != loops_.end()) tell(*loop->second, event, now);
 }
 
+// What a user asked for and this version does not do is not passed over in silence.
+void AgentMachine::warn_of_missing_parts(const WorkloadSpec& spec) {
+  const Workload& workload = spec.workload();
+  for (const auto& [is_there, part] :
+       {std::pair{!workload.dependencies.empty(), "dependencies"},
+        std::pair{!workload.files.empty(), "files"},
+        std::pair{needs_control_interface(workload), "controlInterfaceAccess rules"}})
+    if (is_there)
+      effects_.emplace_back(Warn{concat("Workload '", spec.instance().workload.value, "': ", part,
+                                        " are not supported by this version and left out.")});
+}
+
 // [impl->swdd~agent-create-workload~1]
 // [impl->swdd~agent-executes-create-workload-operation~1]
 void AgentMachine::add(WorkloadSpecPtr spec, Instant now) {
+  warn_of_missing_parts(*spec);
   tell(open_loop(std::make_unique<Loop>(++last_loop_, std::move(spec))), workload::Create{}, now);
 }
 
 // [impl->swdd~agent-executes-update-workload-operation~1]
 // [impl->swdd~agent-update-on-add-known-workload~1]
 void AgentMachine::change(Loop& loop, WorkloadSpecPtr spec, Instant now) {
+  warn_of_missing_parts(*spec);
   tell(loop, workload::Update{std::move(spec)}, now);
 }
 

@@ -136,6 +136,7 @@ class AgentMachine {
   void update_workload(const UpdateWorkload& update, Instant now);
   void for_loop(const workload::Event& event, Instant now);
 
+  void warn_of_missing_parts(const WorkloadSpec& spec);
   void add(WorkloadSpecPtr spec, Instant now);
   void change(Loop& loop, WorkloadSpecPtr spec, Instant now);
   void remove(const DeletedWorkload& deleted, Instant now);

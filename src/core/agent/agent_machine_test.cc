@@ -84,6 +84,23 @@ TEST(AgentMachine, StoresTheStatesOfItsOwnWorkloads) {
   EXPECT_EQ(machine.states().find(instance("web", "1")), nullptr);
 }
 
+TEST(AgentMachine, SaysWhatItLeavesOut) {
+  auto workload = std::make_shared<Workload>();
+  workload->agent = "A";
+  workload->runtime = "podman";
+  workload->dependencies = {{"db", AddCondition::kRunning}};
+  workload->files = {{"/etc/x", File::Encoding::kText, "x"}};
+  AgentMachine machine(kSettings);
+  (void)machine.step(Connected{}, {});
+  const auto wanted = WorkloadSpec::received(instance("web", "1"), std::move(workload)).value();
+  const auto warnings = all<Warn>(machine.step(Received{UpdateWorkload{{wanted}, {}}}, {}));
+  ASSERT_EQ(warnings.size(), 2U);
+  EXPECT_EQ(warnings[0].text,
+            "Workload 'web': dependencies are not supported by this version and left out.");
+  EXPECT_EQ(warnings[1].text,
+            "Workload 'web': files are not supported by this version and left out.");
+}
+
 TEST(AgentMachine, IgnoresCommandsForLoopsFromOutside) {
   AgentMachine machine(kSettings);
   EXPECT_TRUE(machine.step(ForLoop{workload::Delete{}}, {}).empty());
