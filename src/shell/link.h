@@ -8,6 +8,7 @@
 
 namespace tiphys::shell {
 
+// [impl->swdd~communication-to-from-server-middleware~1]
 class ServerLink {
  public:
   virtual ~ServerLink() = default;

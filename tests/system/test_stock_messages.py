@@ -87,6 +87,8 @@ class StockMessages(harness.Case):
             return None
         return self.worker.until(matches)
 
+    # [itest->swdd~communication-to-from-server-middleware~1]
+    # [itest->swdd~server-default-communication-grpc~1]
     def test_update_and_complete_state(self):
         for asker in "commander", "workload":
             with self.subTest(asker):

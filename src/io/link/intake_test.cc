@@ -19,6 +19,7 @@ TEST(Intake, DeliversAtOnceWhenItCan) {
   EXPECT_EQ(strand.waiting(), 0U);
 }
 
+// [utest->swdd~server-uses-async-channels~1]
 TEST(Intake, KeepsTheOrderWhenTheMailboxIsFull) {
   QueuedStrand strand;
   Intake intake(strand);

@@ -229,6 +229,7 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
     });
   }
 
+  // [impl->swdd~server-uses-async-channels~1]
   void to_machine(Intake::Delivery delivery) {
     link_.strand.post([&intake = link_.intake, delivery = std::move(delivery)]() mutable {
       intake.add(std::move(delivery));
@@ -267,6 +268,7 @@ LinkServer::LinkServer(asio::any_io_executor io, shell::Strand& strand, shell::L
 
 LinkServer::~LinkServer() = default;
 
+// [impl->swdd~server-default-communication-grpc~1]
 rpc::ListenOptions LinkServer::listen_options() {
   rpc::ListenOptions options{.handlers = {}, .limits = server_call_limits()};
   options.handlers.add(std::string(kConnectAgent), handler(impl_, Service::kAgent));
