@@ -1,7 +1,6 @@
 #include "tests/rpc/arena.h"
 
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_future.hpp>
@@ -10,10 +9,6 @@
 #include <variant>
 
 #include "io/rpc/coroutines.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-extern "C" std::size_t __sanitizer_get_current_allocated_bytes();  // g++ 12 has no header for it
-#endif
 
 namespace tiphys::rpc {
 
@@ -67,15 +62,6 @@ ClientOptions honest_options(const ArenaOptions& options, const std::string& add
 }
 
 }  // namespace
-
-std::size_t bytes_in_use() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return __sanitizer_get_current_allocated_bytes();
-#else
-  const struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
-#endif
-}
 
 void RecordingLog::write(shell::Level, std::string_view text, Fields fields) {
   std::string line(text);

@@ -25,12 +25,10 @@
 #include "io/rpc/server.h"
 #include "shell/log.h"
 #include "shell/workers.h"
+#include "tests/bytes_in_use.h"
 #include "tests/rpc/raw_socket.h"
 
 namespace tiphys::rpc {
-
-// Bytes that the process has allocated and not freed.
-std::size_t bytes_in_use();
 
 // Keeps what is written; safe from any thread.
 class RecordingLog final : public shell::Log {

@@ -5,10 +5,6 @@
 // after they have left. TIPHYS_LOAD_SECONDS says for how long; a few seconds by default.
 
 #include <gtest/gtest.h>
-#include <malloc.h>
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#include <sanitizer/allocator_interface.h>
-#endif
 
 #include <algorithm>
 #include <charconv>
@@ -34,6 +30,7 @@
 #include "model/path.h"
 #include "shell/server_shell.h"
 #include "shell/strand.h"
+#include "tests/bytes_in_use.h"
 
 namespace tiphys {
 namespace {
@@ -53,14 +50,6 @@ std::chrono::seconds load_time() {
   int seconds = 2;
   if (text != nullptr) std::from_chars(text, text + std::string_view(text).size(), seconds);
   return std::chrono::seconds(seconds);
-}
-
-std::size_t bytes_in_use() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return __sanitizer_get_current_allocated_bytes();
-#else
-  return mallinfo2().uordblks + mallinfo2().hblkhd;
-#endif
 }
 
 std::string agent_of(std::size_t number) { return concat("agent_", std::to_string(number)); }
