@@ -454,6 +454,7 @@ class Inside final : shell::Strand,
   void send_all(server::SendAll) override {}
   void publish(server::Publish) override {}
   void close(server::ConnectionNumber) override {}
+  void answer(server::ConnectionNumber, const DryRunResponse&) override {}
 
   std::deque<std::function<void()>> tasks_;
   store::MemoryStore store_{*this, *this, *this, store::MemoryStore::kNoHistory};
