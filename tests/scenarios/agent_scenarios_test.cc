@@ -160,7 +160,8 @@ class Player {
         [&](const workload::Watch& e) { watches_[e.container.value].push_back(e.token); },
         [&](const workload::ArmTimer& e) {
           const auto loop = workload::loop_of(e.token);
-          const std::string own = e.after == kSweepPeriod ? "sweep" : "removal";
+          const std::string own =
+              e.after == kSweepPeriod || e.after == kSweepAfterFailure ? "sweep" : "removal";
           timers_[loop == 0 ? own : names_[loop]].push_back(e.token);
         },
         [](const auto&) {});

@@ -35,6 +35,7 @@ Effects AgentMachine::step(const Event& event, Instant now) {
       [&](const Listed& e) { listing_answered(e.token, e.found, now); },
       // [impl->swdd~agent-existing-workloads-finds-list~1]
       [&](const ListFailed& e) {
+        has_failed_to_list_ = true;
         effects_.emplace_back(
             Warn{concat("Could not get reusable running workloads: '", e.cause, "'")});
         listing_answered(e.token, {}, now);
@@ -253,10 +254,12 @@ void AgentMachine::leaving_answered(const workload::Event& event, Token token, I
 
 void AgentMachine::arm_sweep() {
   sweep_timer_ = new_token();
-  effects_.emplace_back(workload::ArmTimer{sweep_timer_, kSweepPeriod});
+  effects_.emplace_back(
+      workload::ArmTimer{sweep_timer_, has_failed_to_list_ ? kSweepAfterFailure : kSweepPeriod});
 }
 
 void AgentMachine::sweep() {
+  has_failed_to_list_ = false;
   sweep_awaited_ = list_all_runtimes();
   if (sweep_awaited_.empty()) arm_sweep();
 }

@@ -85,6 +85,8 @@ struct Settings {
 // How long a connection must have lived after a report to prove that the report arrived: a dead peer is noticed sooner.
 inline constexpr Duration kReportCertainlyArrived = std::chrono::seconds(30);
 inline constexpr Duration kSweepPeriod = std::chrono::seconds(60);
+// After a listing that failed: until one succeeds, the agent may not know of containers that it has.
+inline constexpr Duration kSweepAfterFailure = std::chrono::seconds(5);
 
 class AgentMachine {
  public:
@@ -157,8 +159,9 @@ class AgentMachine {
 
   bool connected_ = false;
   std::optional<Arrival> arrival_;
-  Token sweep_timer_ = 0;          // an older timer is stale
-  std::set<Token> sweep_awaited_;  // listings of the sweep under way
+  Token sweep_timer_ = 0;            // an older timer is stale
+  bool has_failed_to_list_ = false;  // since the last sweep began
+  std::set<Token> sweep_awaited_;    // listings of the sweep under way
   std::map<Token, FoundWorkload>
       leaving_;  // containers of no loop that are being taken away, by awaited answer or timer
   std::vector<Tombstone> tombstones_;
