@@ -51,12 +51,15 @@ void Planner::ask(ConnectionNumber number, const std::string& bytes) {
 void Planner::answer(ConnectionNumber number, const DryRunResponse& response) {
   const auto found = questions_.find(number);
   if (found == questions_.end()) return;
-  found->second.call->send({wire::encode(response)});
+  const auto call = found->second.call;  // sending may find out that the client has gone
+  call->send({wire::encode(response)});
   finish(number, {});
 }
 
 void Planner::finish(ConnectionNumber number, const rpc::Outcome& outcome) {
-  const auto call = questions_.extract(number).mapped().call;
+  const auto question = questions_.extract(number);
+  if (question.empty()) return;
+  const auto& call = question.mapped().call;
   if (!call->is_finished()) call->finish(outcome);
 }
 
