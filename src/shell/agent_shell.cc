@@ -57,7 +57,7 @@ void AgentShell::list(const agent::ListWorkloads& effect) {
 
 void AgentShell::create(workload::CreateContainer effect) {
   runtime(effect.runtime)
-      .create(effect.spec, effect.reuse,
+      .create(effect.spec, effect.reuse, {},
               [this, token = effect.token](CreateResult<workload::ContainerId> container) {
                 if (container)
                   tell_loop(workload::Created{token, *std::move(container)});

@@ -29,7 +29,7 @@ class ScriptedRuntime final : public Runtime {
     calls.push_back("list " + agent.value);
     lists.push_back(std::move(sink));
   }
-  void create(WorkloadSpecPtr spec, std::optional<ContainerId> reuse,
+  void create(WorkloadSpecPtr spec, std::optional<ContainerId> reuse, Equipment,
               std::function<void(CreateResult<ContainerId>)> sink) override {
     calls.push_back("create " + spec->instance().workload.value +
                     (reuse ? " from " + reuse->value : ""));
@@ -50,6 +50,11 @@ class ScriptedRuntime final : public Runtime {
     calls.push_back("unwatch " + watched.at(token));
     watched.erase(token);
   }
+  LogStream logs(ContainerId container, LogOptions, std::function<void(LogEvent)>) override {
+    calls.push_back("logs " + container.value);
+    return 0;
+  }
+  void end_logs(LogStream) override { calls.emplace_back("end logs"); }
 
   template <class T, class Value>
   static void answer(std::deque<std::function<void(T)>>& open, Value&& value) {

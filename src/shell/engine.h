@@ -19,6 +19,8 @@
 #include "core/workload/container_status.h"
 #include "core/workload/control_loop.h"
 #include "model/names.h"
+#include "shell/equipment.h"
+#include "shell/log_stream.h"
 
 namespace tiphys::shell {
 
@@ -30,12 +32,6 @@ struct Owner {
   AgentName agent;
 
   friend bool operator==(const Owner&, const Owner&) = default;
-};
-
-struct Mount {
-  std::string host_path;
-  std::string container_path;
-  bool read_only = false;
 };
 
 // The options are the engine's own words, handed through as the user wrote them.
@@ -69,21 +65,6 @@ struct ContainerStats {
   std::uint64_t memory_bytes = 0;
   Duration cpu_time{};
 };
-
-struct LogOptions {
-  bool follow = false;
-  std::optional<std::int32_t> tail;
-  std::optional<std::string> since;
-  std::optional<std::string> until;
-};
-struct LogLines {
-  std::vector<std::string> lines;
-};
-struct LogEnd {
-  Status status;
-};
-using LogEvent = std::variant<LogLines, LogEnd>;
-using LogStream = std::uint64_t;
 
 class Engine {
  public:

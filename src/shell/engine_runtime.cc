@@ -1,5 +1,6 @@
 #include "shell/engine_runtime.h"
 
+#include <iterator>
 #include <utility>
 
 #include "base/match.h"
@@ -40,6 +41,7 @@ void EngineRuntime::list(const AgentName& agent,
 }
 
 void EngineRuntime::create(WorkloadSpecPtr spec, std::optional<ContainerId> reuse,
+                           Equipment equipment,
                            std::function<void(CreateResult<ContainerId>)> sink) {
   const InstanceName instance = spec->instance();
   // A failed creation may have left a container that would block the name of the next try.
@@ -62,6 +64,10 @@ void EngineRuntime::create(WorkloadSpecPtr spec, std::optional<ContainerId> reus
     return;
   }
   container->name = to_string(instance);
+  // [impl->swdd~podman-create-workload-mounts-fifo-files~1]
+  if (equipment.control_interface)
+    container->mounts.push_back({*equipment.control_interface, kControlInterfaceMountPoint});
+  std::move(equipment.files.begin(), equipment.files.end(), std::back_inserter(container->mounts));
   container->labels[kInstanceLabel] = to_string(instance);
   container->labels[kAnkaiosAgentLabel] = instance.agent.value;
   engine_.create(settings_.owner, *std::move(container), true,

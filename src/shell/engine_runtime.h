@@ -40,13 +40,18 @@ class EngineRuntime final : public Runtime {
 
   void list(const AgentName& agent,
             std::function<void(Result<std::vector<agent::FoundWorkload>>)> sink) override;
-  void create(WorkloadSpecPtr spec, std::optional<ContainerId> reuse,
+  void create(WorkloadSpecPtr spec, std::optional<ContainerId> reuse, Equipment equipment,
               std::function<void(CreateResult<ContainerId>)> sink) override;
   void remove(const InstanceName& instance, std::optional<ContainerId> container,
               std::function<void(Status)> sink) override;
   void watch(workload::Token token, const InstanceName& instance, ContainerId container,
              std::function<void(ExecutionState)> sink) override;
   void unwatch(workload::Token token) override;
+  LogStream logs(ContainerId container, LogOptions options,
+                 std::function<void(LogEvent)> sink) override {
+    return engine_.logs(std::move(container), std::move(options), std::move(sink));
+  }
+  void end_logs(LogStream stream) override { engine_.end_logs(stream); }
 
  private:
   struct Watched {

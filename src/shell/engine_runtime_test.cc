@@ -131,7 +131,7 @@ class EngineRuntimeTest : public testing::Test {
 
   // The answers to a creation: "created ID", or "failed CAUSE" with what else is known.
   void create(std::optional<ContainerId> reuse = std::nullopt) {
-    runtime.create(nginx, std::move(reuse), [this](CreateResult<ContainerId> created) {
+    runtime.create(nginx, std::move(reuse), equipment, [this](CreateResult<ContainerId> created) {
       if (created) return told.push_back("created " + created->value);
       const CreateError& error = created.error();
       told.push_back("failed " + error.cause + (error.may_succeed_later ? "" : ", for ever") +
@@ -156,6 +156,7 @@ class EngineRuntimeTest : public testing::Test {
                         engine,
                         process,
                         [this](const WorkloadSpec& spec) { return read_config(spec); }};
+  Equipment equipment;
   std::optional<CreateError> config_error;
   std::vector<std::string> general_options;
   Lines told;
@@ -186,6 +187,17 @@ TEST_F(EngineRuntimeTest, CreatesAContainerThatIsFoundAgainByItsLabels) {
   engine.answer(engine.creates, ContainerId{"c1"});
   EXPECT_EQ(taken(), (Lines{"created c1"}));
   EXPECT_EQ(engine.taken_calls(), Lines{});
+}
+
+// [utest->swdd~podman-create-workload-mounts-fifo-files~1]
+TEST_F(EngineRuntimeTest, MountsTheControlInterfaceAndThenTheFiles) {
+  equipment = {"/run/a/nginx.id/control_interface",
+               {{"/run/a/nginx.id/files/etc/x", "/etc/x", true}}};
+  create();
+  EXPECT_EQ(engine.specs.front().mounts,
+            (std::vector<Mount>{
+                {"/run/a/nginx.id/control_interface", "/run/ankaios/control_interface", false},
+                {"/run/a/nginx.id/files/etc/x", "/etc/x", true}}));
 }
 
 TEST_F(EngineRuntimeTest, AConfigThatCannotBeReadReachesNoEngine) {
