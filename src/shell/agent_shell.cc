@@ -27,6 +27,7 @@ void AgentShell::perform(agent::Effect effect) {
       [&](agent::ListWorkloads e) { list(e); }, [&](agent::Warn e) { log_.warn(e.text); },
       [&](workload::CreateContainer e) { create(std::move(e)); },
       [&](workload::DeleteContainer e) { remove(std::move(e)); },
+      [&](workload::ClearFolder e) { tell_loop(workload::FolderCleared{e.token}); },
       [&](workload::Watch e) {
         watches_[e.token] = &runtime(e.runtime);
         watches_[e.token]->watch(e.token, e.instance, e.container,
@@ -56,11 +57,13 @@ void AgentShell::list(const agent::ListWorkloads& effect) {
 }
 
 void AgentShell::create(workload::CreateContainer effect) {
+  const bool can_start_again = runtime(effect.runtime).can_start_again();
   runtime(effect.runtime)
       .create(effect.spec, effect.reuse, {},
-              [this, token = effect.token](CreateResult<workload::ContainerId> container) {
+              [this, token = effect.token,
+               can_start_again](CreateResult<workload::ContainerId> container) {
                 if (container)
-                  tell_loop(workload::Created{token, *std::move(container)});
+                  tell_loop(workload::Created{token, *std::move(container), can_start_again});
                 else
                   tell_loop(workload::CreateFailed{token, container.error().cause,
                                                    container.error().may_succeed_later,

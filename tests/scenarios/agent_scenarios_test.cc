@@ -3,7 +3,7 @@
 //   connected | disconnected | load 12 4096 | hello web.1 db.1[ALWAYS] | update +web.2 -web.1 -db.1
 //   state other.1.B Running(Ok) | response r1 | logs r1 web.1.A | stop logs r1
 //   listed podman web.1 c1 Running(Ok) | listed podman | list failed podman: broken pipe
-//   created web c1 | create failed web: no such image | deleted c1 | delete failed c1: busy
+//   created web c1 | create failed web: no such image | deleted c1 | delete failed c1: busy | cleared web
 //   observed c1 Running(Ok) | timer web | timer sweep | timer removal
 //
 // "; " stands between several containers of a listing. An answer is for the newest effect that fits; "old" before it
@@ -88,6 +88,8 @@ class Player {
       const Token token = newest(deletes_, name_before_colon());
       return ForLoop{workload::DeleteFailed{token, words.rest()}};
     }
+    if (words.take("cleared"))
+      return ForLoop{workload::FolderCleared{newest(clears_, words.rest())}};
     if (words.take("observed")) {
       const Token token = newest(watches_, words.word());
       return ForLoop{workload::Observed{token, scenario::execution_state_of(words.rest())}};
@@ -109,7 +111,7 @@ class Player {
         if (word[0] == '+')
           update.added.push_back(scenario::spec_of(word.substr(1)));
         else
-          update.deleted.push_back({scenario::instance_of(word.substr(1)), {}});
+          update.deleted.push_back(scenario::deleted_of(word.substr(1)));
       }
       return update;
     }
@@ -157,6 +159,9 @@ class Player {
           names_[workload::loop_of(e.token)] = e.instance.workload.value;
           deletes_[e.container ? e.container->value : e.instance.workload.value].push_back(e.token);
         },
+        [&](const workload::ClearFolder& e) {
+          clears_[e.instance.workload.value].push_back(e.token);
+        },
         [&](const workload::Watch& e) { watches_[e.container.value].push_back(e.token); },
         [&](const workload::ArmTimer& e) {
           const auto loop = workload::loop_of(e.token);
@@ -173,6 +178,7 @@ class Player {
   Tokens lists_;
   Tokens creates_;
   Tokens deletes_;
+  Tokens clears_;
   Tokens watches_;
   Tokens timers_;
 };

@@ -131,14 +131,35 @@ WorkloadSpecPtr spec_of(const std::string& word) {
         workload.runtime = value;
       else if (option == "tag")
         workload.tags["tag"] = value;
+      else if (option == "file")
+        workload.files.push_back({value, File::Encoding::kText, "text"});
+      else if (option == "reads")
+        workload.access.allow_rules.emplace_back(StateRule{Operation::kRead, {value}});
+      else if (const std::size_t colon = option.find(':'); colon != std::string::npos)
+        workload.dependencies[option.substr(0, colon)] =
+            parse_add_condition("ADD_COND_" + option.substr(colon + 1)).value();
       else if (auto policy = parse_restart_policy(option))
         workload.restart_policy = *policy;
       else
-        Words(word).misread("runtime=, tag= or a restart policy");
+        Words(word).misread("runtime=, tag=, file=, reads=, a dependency or a restart policy");
     }
   return WorkloadSpec::received(instance_of(word.substr(0, bracket)),
                                 std::make_shared<const Workload>(std::move(workload)))
       .value();
+}
+
+DeletedWorkload deleted_of(const std::string& word) {
+  const std::size_t bracket = word.find('[');
+  DeletedWorkload deleted{instance_of(word.substr(0, bracket)), {}};
+  if (bracket == std::string::npos) return deleted;
+  for (const auto& [dependent, condition] :
+       options_of(std::string_view(word).substr(bracket + 1, word.size() - bracket - 2))) {
+    if (condition != "RUNNING" && condition != "NOT_PENDING_NOR_RUNNING")
+      Words(word).misread("a delete condition");
+    deleted.dependencies[dependent] =
+        condition == "RUNNING" ? DeleteCondition::kRunning : DeleteCondition::kNotPendingNorRunning;
+  }
+  return deleted;
 }
 
 ExecutionState execution_state_of(const std::string& text) {

@@ -63,8 +63,10 @@ class Words {
   std::string text_;
 };
 
-// web.2 or web.2[ALWAYS,runtime=kube,tag=blue], of agent A.
+// web.2 or web.2[ALWAYS,runtime=kube,tag=blue,file=/etc/x,reads=desiredState,db:RUNNING], of agent A.
 WorkloadSpecPtr spec_of(const std::string& word);
+// db.1 or db.1[web=NOT_PENDING_NOR_RUNNING], of agent A
+DeletedWorkload deleted_of(const std::string& word);
 // web.2, of agent A
 InstanceName instance_of(const std::string& word);
 // Running(Ok), or Failed(ExecFailed): 'Exit code: '1''

@@ -1,8 +1,9 @@
 // Plays the stories of tests/scenarios/workload against the control loop of one workload.
 //
-//   create | create from c1 | resume c1 | replace web.1 c1 | discard c1 | update to web.2 | update to nothing | delete
+//   create | create from c1 | resume c1 | resume for once c1 | replace web.1 c1 | make room c1 | discard c1
+//   update to web.2 | update to nothing | delete
 //   created c1 | create failed: no such image | create half failed: cannot start | create refused: no image given
-//   deleted | delete failed: busy | observed Running(Ok) | timer
+//   deleted | delete failed: busy | folder cleared | observed Running(Ok) | timer
 //
 // An answer is for the newest effect of its kind; "old" before it makes it one for the effect before that. "after 40s"
 // before an event lets time pass. The head of the file may hold the spec of the loop after "# spec: ", or the instance of a
@@ -52,16 +53,19 @@ class Player {
     if (words.take("create refused:")) return CreateFailed{newest(creates_), words.rest(), false};
     if (words.take("deleted")) return Deleted{newest(deletes_)};
     if (words.take("delete failed:")) return DeleteFailed{newest(deletes_), words.rest()};
+    if (words.take("folder cleared")) return FolderCleared{newest(clears_)};
     if (words.take("observed"))
       return Observed{newest(watches_), scenario::execution_state_of(words.rest())};
     if (words.take("timer")) return TimerFired{newest(timers_)};
     if (words.take("create from")) return Create{ContainerId{words.rest()}};
     if (words.take("create")) return Create{};
+    if (words.take("resume for once")) return Resume{ContainerId{words.rest()}, false};
     if (words.take("resume")) return Resume{ContainerId{words.rest()}};
     if (words.take("replace")) {
       const InstanceName instance = scenario::instance_of(words.word());
       return Replace{instance, ContainerId{words.rest()}};
     }
+    if (words.take("make room")) return MakeRoom{ContainerId{words.rest()}};
     if (words.take("discard")) return Discard{ContainerId{words.rest()}};
     if (words.take("update to nothing")) return Update{nullptr};
     if (words.take("update to")) return Update{scenario::spec_of(words.rest())};
@@ -73,6 +77,7 @@ class Player {
     match(
         effect, [&](const CreateContainer& e) { creates_.push_back(e.token); },
         [&](const DeleteContainer& e) { deletes_.push_back(e.token); },
+        [&](const ClearFolder& e) { clears_.push_back(e.token); },
         [&](const Watch& e) { watches_.push_back(e.token); },
         [&](const ArmTimer& e) { timers_.push_back(e.token); }, [](const auto&) {});
   }
@@ -81,6 +86,7 @@ class Player {
   Instant now_;
   Tokens creates_;
   Tokens deletes_;
+  Tokens clears_;
   Tokens watches_;
   Tokens timers_;
 };

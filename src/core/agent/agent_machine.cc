@@ -17,6 +17,7 @@ std::optional<Token> token_of(const workload::Event& event) {
       [](const workload::CreateFailed& e) { return std::optional(e.token); },
       [](const workload::Deleted& e) { return std::optional(e.token); },
       [](const workload::DeleteFailed& e) { return std::optional(e.token); },
+      [](const workload::FolderCleared& e) { return std::optional(e.token); },
       [](const workload::Observed& e) { return std::optional(e.watch); },
       [](const workload::TimerFired& e) { return std::optional(e.token); },
       [](const auto&) { return std::optional<Token>(); });
@@ -46,15 +47,17 @@ Effects AgentMachine::step(const Event& event, Instant now) {
         if (connected_)
           send(AgentLoadStatus{settings_.name.value, *std::exchange(unsent_load_, std::nullopt)});
       });
+  reconsider_waiting(now);
   return std::exchange(effects_, {});
 }
 
 void AgentMachine::connected(Instant now) {
   connected_ = true;
+  announced_.emplace();
   UpdateWorkloadState removals;
-  for (auto& tombstone : tombstones_) {
-    removals.states.push_back({tombstone.instance, ExecutionState(Phase::kRemoved)});
-    tombstone.sent = now;
+  for (auto& [instance, sent] : tombstones_) {
+    removals.states.push_back({instance, ExecutionState(Phase::kRemoved)});
+    sent = now;
   }
   if (!removals.states.empty()) send(std::move(removals));
   if (unsent_load_)
@@ -64,9 +67,14 @@ void AgentMachine::connected(Instant now) {
 void AgentMachine::disconnected(Instant now) {
   connected_ = false;
   arrival_.reset();  // the next ServerHello is complete again
-  std::erase_if(tombstones_, [&](const Tombstone& tombstone) {
-    return tombstone.sent && now - *tombstone.sent >= kReportCertainlyArrived;
+  clear_tombstones(now);
+}
+
+void AgentMachine::clear_tombstones(Instant now) {
+  std::erase_if(tombstones_, [&](const auto& tombstone) {
+    return tombstone.second && now - *tombstone.second >= kReportCertainlyArrived;
   });
+  tombstones_cleared_ = now;
 }
 
 void AgentMachine::received(const FromServer& message, Instant now) {
@@ -80,9 +88,14 @@ void AgentMachine::received(const FromServer& message, Instant now) {
           update_workload(m, now);
       },
       // [impl->swdd~agent-manager-stores-all-workload-states~1]
+      // [impl->swdd~agent-handles-update-workload-state-requests~1]
       [&](const UpdateWorkloadState& m) {
         for (const auto& state : m.states)
-          if (state.instance.agent != settings_.name) states_.update(state);
+          if (state.instance.agent != settings_.name) {
+            states_.update(state);
+            with_news_.insert(state.instance.workload.value);
+            if (announced_) announced_->insert(state.instance);
+          }
       },
       [](const StatesOfOthers&) {},  // an UpdateWorkloadState, once it was sent
       [&](const Response&) {
@@ -99,6 +112,7 @@ void AgentMachine::received(const FromServer& message, Instant now) {
 
 // [impl->swdd~agent-initial-list-existing-workloads~1]
 void AgentMachine::server_hello(const ServerHello& hello, Instant now) {
+  forget_states_of_others();
   arrival_.emplace();
   for (const auto& spec : hello.added)
     arrival_->wanted.insert_or_assign(spec->instance().workload.value, spec);
@@ -149,24 +163,54 @@ void AgentMachine::finish_arrival(Instant now) {
                    [&](const auto& a, const auto& b) { return action_for(a) < action_for(b); });
   for (const auto& found : arrival.found) adopt(found, arrival, now);
 
+  std::vector<Operation> operations = std::move(arrival.operations);
   for (const auto& name : managed) {
     Loop& loop = *roster_.at(name);
     const auto wanted = arrival.wanted.find(name);
     if (wanted == arrival.wanted.end()) {
-      if (loop.wanted() != nullptr) tell(loop, workload::Delete{}, now);
-    } else if (loop.wanted() == nullptr || !(*loop.wanted() == *wanted->second)) {
-      change(loop, wanted->second, now);
+      if (loop.wanted() != nullptr || queue_.waits(name))
+        operations.emplace_back(DeleteWorkload{{loop.instance(), {}}});
+    } else if (loop.wanted() != nullptr && *loop.wanted() == *wanted->second) {
+      go_on(loop, now);
+    } else {
+      operations.emplace_back(ChangeWorkload{wanted->second, {loop.instance(), {}}});
     }
   }
+  for (const auto& name : queue_.names())
+    if (!arrival.wanted.contains(name) && !roster_.contains(name))
+      operations.emplace_back(DeleteWorkload{{queue_.waiting_spec(name)->instance(), {}}});
   // [impl->swdd~agent-existing-workloads-starts-new-if-not-found~1]
   for (const auto& [name, spec] : arrival.wanted)
-    if (!roster_.contains(name)) add(spec, now);
+    if (!roster_.contains(name) && !arrival.reused.contains(name))
+      operations.emplace_back(CreateWorkload{spec, std::nullopt});
+  schedule(std::move(operations), now);
   for (const auto& update : arrival.held_back) update_workload(update, now);
   arm_sweep();
 }
 
+// What the server does not speak of when the connection begins is gone: a removal that happened while it was away is
+// told to nobody later.
+void AgentMachine::forget_states_of_others() {
+  if (!announced_) return;
+  for (const auto& state : states_.of_all_but(settings_.name))
+    if (!announced_->contains(state.instance)) {
+      states_.remove(state.instance);
+      with_news_.insert(state.instance.workload.value);
+    }
+  announced_.reset();
+}
+
+// An operation of that workload was called off and nothing takes its place: its state is what the container's is.
+void AgentMachine::go_on(Loop& loop, Instant now) {
+  const std::string& name = loop.instance().workload.value;
+  if (!queue_.waits(name)) return;
+  drop_waiting(name, nullptr, std::nullopt, now);
+  states_.remove(loop.instance());
+  if (const auto& state = loop.last_report()) report(loop.instance(), *state, now);
+}
+
 // [impl->swdd~agent-resume-workload~2]
-void AgentMachine::adopt(const FoundWorkload& found, const Arrival& arrival, Instant now) {
+void AgentMachine::adopt(const FoundWorkload& found, Arrival& arrival, Instant now) {
   const std::string& name = found.instance.workload.value;
   const auto managed = roster_.find(name);
   const auto entry = arrival.wanted.find(name);
@@ -176,34 +220,46 @@ void AgentMachine::adopt(const FoundWorkload& found, const Arrival& arrival, Ins
   if (is_ours(found) || is_leaving(found)) return;
   const bool may_be_gone =
       arrival.managed.contains(name) || arrival.leaving.contains(found.container);
-  if (managed != roster_.end() || may_be_gone || (action == Action::kDiscard && spec != nullptr)) {
+  const bool is_surplus = managed != roster_.end() || arrival.reused.contains(name) ||
+                          (action == Action::kDiscard && spec != nullptr);
+  if (is_surplus || may_be_gone) {
     take_away(found);
     return;
   }
   switch (action) {
     case Action::kResume:
-      tell(open_loop(std::make_unique<Loop>(++last_loop_, spec)), workload::Resume{found.container},
-           now);
+      tell(open_loop(std::make_unique<Loop>(++last_loop_, spec, settings_.retries)),
+           workload::Resume{found.container, found.can_start_again}, now);
       break;
     case Action::kReuse:
-      tell(open_loop(std::make_unique<Loop>(++last_loop_, spec)), workload::Create{found.container},
-           now);
+      arrival.reused.insert(name);
+      arrival.operations.emplace_back(CreateWorkload{spec, found.container});
       break;
+    // The old one goes at once; what takes its place may have to wait.
     case Action::kReplace:
-      tell(open_loop(std::make_unique<Loop>(++last_loop_, spec)),
-           workload::Replace{found.instance, found.container}, now);
+      if (may_create(*spec, states_)) {
+        tell(open_loop(std::make_unique<Loop>(++last_loop_, spec, settings_.retries)),
+             workload::Replace{found.instance, found.container}, now);
+      } else {
+        tell(open_loop(left_behind(found)), workload::MakeRoom{found.container}, now);
+        arrival.operations.emplace_back(CreateWorkload{spec, std::nullopt});
+      }
       break;
     case Action::kDiscard:
-      tell(open_loop(std::make_unique<Loop>(++last_loop_, found.instance, found.runtime)),
-           workload::Discard{found.container}, now);
+      tell(open_loop(left_behind(found)), workload::Discard{found.container}, now);
       break;
   }
 }
 
+std::unique_ptr<AgentMachine::Loop> AgentMachine::left_behind(const FoundWorkload& found) {
+  return std::make_unique<Loop>(++last_loop_, found.instance, found.runtime, settings_.retries);
+}
+
 bool AgentMachine::is_ours(const FoundWorkload& found) const {
   const auto managed = roster_.find(found.instance.workload.value);
-  return managed != roster_.end() &&
-         managed->second->may_own(found.runtime, found.instance, found.container);
+  return (managed != roster_.end() &&
+          managed->second->may_own(found.runtime, found.instance, found.container)) ||
+         queue_.keeps(found.runtime, found.instance, found.container);
 }
 
 // What nobody wants is taken away until it is gone; meanwhile it is not adopted any more.
@@ -242,13 +298,19 @@ void AgentMachine::leaving_answered(const workload::Event& event, Token token, I
   } else if (std::holds_alternative<workload::TimerFired>(event)) {
     delete_leaving(found);
   } else {
-    const auto managed = roster_.find(found.instance.workload.value);
+    const std::string& name = found.instance.workload.value;
+    const auto managed = roster_.find(name);
     const auto speaks = [&](const Loop& loop) {
       return loop.instance() == found.instance ||
              (loop.wanted() != nullptr && loop.wanted()->instance() == found.instance);
     };
-    if (managed == roster_.end() || !speaks(*managed->second))
-      report(found.instance, ExecutionState(Phase::kRemoved), now);
+    const WorkloadSpecPtr waiting = queue_.waiting_spec(name);
+    if ((managed != roster_.end() && speaks(*managed->second)) ||
+        (waiting != nullptr && waiting->instance() == found.instance))
+      return;
+    effects_.emplace_back(
+        workload::ClearFolder{new_token(), found.instance, workload::ClearFolder::Part::kAll});
+    report(found.instance, ExecutionState(Phase::kRemoved), now);
   }
 }
 
@@ -283,19 +345,110 @@ void AgentMachine::sweep_answered(Token token, const std::vector<FoundWorkload>&
 // [impl->swdd~agent-transforms-update-workload-message-to-workload-operations~1]
 // [impl->swdd~agent-handle-deleted-before-added-workloads~1]
 // [impl->swdd~agent-updates-deleted-and-added-workloads~1]
+// [impl->swdd~agent-add-on-update-missing-workload~1]
+// [impl->swdd~agent-added-creates-workload~1]
 void AgentMachine::update_workload(const UpdateWorkload& update, Instant now) {
   std::map<std::string, WorkloadSpecPtr> added;
   for (const auto& spec : update.added)
     added.insert_or_assign(spec->instance().workload.value, spec);
-  for (const auto& deleted : update.deleted)
-    if (!added.contains(deleted.instance.workload.value)) remove(deleted, now);
-  for (const auto& [name, spec] : added)
-    if (const auto managed = roster_.find(name); managed != roster_.end())
-      change(*managed->second, spec, now);
-  // [impl->swdd~agent-add-on-update-missing-workload~1]
-  // [impl->swdd~agent-added-creates-workload~1]
-  for (const auto& [name, spec] : added)
-    if (!roster_.contains(name)) add(spec, now);
+  std::vector<Operation> operations;
+  std::set<std::string> changed;
+  for (const auto& deleted : update.deleted) {
+    const auto spec = added.find(deleted.instance.workload.value);
+    if (spec == added.end())
+      operations.emplace_back(DeleteWorkload{deleted});
+    else if (changed.insert(spec->first).second)
+      operations.emplace_back(ChangeWorkload{spec->second, deleted});
+  }
+  for (const auto& [name, spec] : added) {
+    if (changed.contains(name)) continue;
+    const Loop* loop = loop_of(name);
+    if (loop == nullptr) {
+      operations.emplace_back(CreateWorkload{spec, std::nullopt});
+      continue;
+    }
+    effects_.emplace_back(
+        Warn{concat("Added workload '", name,
+                    "' already exists. Updating without considering delete dependencies.")});
+    operations.emplace_back(ChangeWorkload{spec, {loop->instance(), {}}});
+  }
+  schedule(std::move(operations), now);
+}
+
+// [impl->swdd~agent-handles-new-workload-operations]
+void AgentMachine::schedule(std::vector<Operation> operations, Instant now) {
+  DependencyQueue::Answer answer;
+  for (auto& operation : operations) {
+    drop_waiting(operation, now);
+    queue_.arrive(std::move(operation), states_, answer);
+    for (const auto& state : std::exchange(answer.waiting, {}))
+      report(state.instance, state.state, now);
+  }
+  std::stable_partition(answer.ready.begin(), answer.ready.end(), [](const Operation& ready) {
+    return !std::holds_alternative<CreateWorkload>(ready);
+  });
+  execute(std::move(answer), now);
+}
+
+// Whatever waits under the name of a newer operation is called off.
+void AgentMachine::drop_waiting(const Operation& newer, Instant now) {
+  const auto* create = std::get_if<CreateWorkload>(&newer);
+  const auto* deletion = std::get_if<DeleteWorkload>(&newer);
+  const WorkloadSpecPtr spec = spec_of(newer);
+  const InstanceName* successor = nullptr;
+  if (spec != nullptr)
+    successor = &spec->instance();
+  else if (deletion != nullptr && loop_of(workload_of(newer)) == nullptr)
+    successor = &deletion->old.instance;
+  drop_waiting(workload_of(newer), successor, create == nullptr ? std::nullopt : create->reuse,
+               now);
+}
+
+// An instance that the server has heard of, or will ask for, and that nobody speaks of any more is reported as removed.
+void AgentMachine::drop_waiting(const std::string& workload, const InstanceName* successor,
+                                const std::optional<ContainerId>& kept, Instant now) {
+  const auto dropped = queue_.drop(workload);
+  if (!dropped) return;
+  const auto forget = [&](const InstanceName& instance) {
+    const Loop* loop = loop_of(workload);
+    const bool speaks = loop != nullptr && loop->instance() == instance && !loop->went_silently();
+    if (!speaks && (successor == nullptr || *successor != instance))
+      report(instance, ExecutionState(Phase::kRemoved), now);
+  };
+  match(
+      *dropped,
+      [&](const CreateWorkload& o) {
+        const InstanceName& instance = o.spec->instance();
+        if (o.reuse && o.reuse != kept)
+          take_away({o.spec->workload().runtime, instance, ExecutionState(Phase::kSucceededOk),
+                     *o.reuse});
+        forget(instance);
+      },
+      [&](const ChangeWorkload& o) {
+        forget(o.spec->instance());
+        if (states_.find(o.old.instance) != nullptr) forget(o.old.instance);
+      },
+      [](const ClearWorkload&) {}, [&](const DeleteWorkload& o) { forget(o.old.instance); });
+}
+
+// [impl->swdd~agent-handles-workloads-with-fulfilled-dependencies~1]
+void AgentMachine::reconsider_waiting(Instant now) {
+  while (!with_news_.empty()) {
+    const auto workloads = std::exchange(with_news_, {});
+    DependencyQueue::Answer answer;
+    for (const auto& workload : workloads) queue_.reconsider(workload, states_, answer);
+    execute(std::move(answer), now);
+  }
+}
+
+void AgentMachine::execute(DependencyQueue::Answer answer, Instant now) {
+  for (const auto& state : answer.waiting) report(state.instance, state.state, now);
+  for (auto& operation : answer.ready)
+    match(
+        operation, [&](CreateWorkload& o) { create(std::move(o.spec), o.reuse, now); },
+        [&](ChangeWorkload& o) { change(std::move(o.spec), now); },
+        [&](ClearWorkload& o) { clear(o.old, now); },
+        [&](DeleteWorkload& o) { remove(o.old, now); });
 }
 
 void AgentMachine::for_loop(const workload::Event& event, Instant now) {
@@ -314,37 +467,58 @@ void AgentMachine::for_loop(const workload::Event& event, Instant now) {
 void AgentMachine::warn_of_missing_parts(const WorkloadSpec& spec) {
   const Workload& workload = spec.workload();
   for (const auto& [is_there, part] :
-       {std::pair{!workload.dependencies.empty(), "dependencies"},
-        std::pair{!workload.files.empty(), "files"},
+       {std::pair{!workload.files.empty(), "files"},
         std::pair{needs_control_interface(workload), "controlInterfaceAccess rules"}})
     if (is_there)
       effects_.emplace_back(Warn{concat("Workload '", spec.instance().workload.value, "': ", part,
                                         " are not supported by this version and left out.")});
 }
 
+// A loop that stands there already has made room, or is about to.
 // [impl->swdd~agent-create-workload~1]
 // [impl->swdd~agent-executes-create-workload-operation~1]
-void AgentMachine::add(WorkloadSpecPtr spec, Instant now) {
+void AgentMachine::create(WorkloadSpecPtr spec, std::optional<ContainerId> reuse, Instant now) {
+  if (loop_of(spec->instance().workload.value) != nullptr) {
+    change(std::move(spec), now);
+    return;
+  }
   warn_of_missing_parts(*spec);
-  tell(open_loop(std::make_unique<Loop>(++last_loop_, std::move(spec))), workload::Create{}, now);
+  tell(open_loop(std::make_unique<Loop>(++last_loop_, std::move(spec), settings_.retries)),
+       workload::Create{std::move(reuse)}, now);
 }
 
 // [impl->swdd~agent-executes-update-workload-operation~1]
 // [impl->swdd~agent-update-on-add-known-workload~1]
-void AgentMachine::change(Loop& loop, WorkloadSpecPtr spec, Instant now) {
+void AgentMachine::change(WorkloadSpecPtr spec, Instant now) {
+  Loop* loop = loop_of(spec->instance().workload.value);
+  if (loop == nullptr) {
+    create(std::move(spec), std::nullopt, now);
+    return;
+  }
   warn_of_missing_parts(*spec);
-  tell(loop, workload::Update{std::move(spec)}, now);
+  tell(*loop, workload::Update{std::move(spec)}, now);
+}
+
+// [impl->swdd~agent-executes-update-delete-only-workload-operation~1]
+void AgentMachine::clear(const InstanceName& old, Instant now) {
+  if (Loop* loop = loop_of(old.workload.value))
+    tell(*loop, workload::Update{nullptr}, now);
+  else if (states_.find(old) != nullptr)
+    report(old, ExecutionState(Phase::kRemoved), now);
+}
+
+AgentMachine::Loop* AgentMachine::loop_of(const std::string& workload) {
+  const auto managed = roster_.find(workload);
+  return managed == roster_.end() ? nullptr : managed->second.get();
 }
 
 // [impl->swdd~agent-deletes-workload~1]
 // [impl->swdd~agent-executes-delete-workload-operation~1]
 void AgentMachine::remove(const DeletedWorkload& deleted, Instant now) {
-  const auto managed = roster_.find(deleted.instance.workload.value);
-  if (managed == roster_.end()) {
+  if (Loop* loop = loop_of(deleted.instance.workload.value))
+    tell(*loop, workload::Delete{}, now);
+  else
     report(deleted.instance, ExecutionState(Phase::kRemoved), now);
-    return;
-  }
-  tell(*managed->second, workload::Delete{}, now);
 }
 
 // [impl->swdd~agent-stores-running-workload~1]
@@ -392,12 +566,12 @@ void AgentMachine::report(const InstanceName& instance, const ExecutionState& st
   const ExecutionState* stored = states_.find(instance);
   const WorkloadState next{instance, stored == nullptr ? state : transition(*stored, state)};
   states_.update(next);
-  std::erase_if(tombstones_, [&](const Tombstone& tombstone) {
-    return tombstone.instance == instance ||
-           (connected_ && tombstone.sent && now - *tombstone.sent >= kReportCertainlyArrived);
-  });
+  with_news_.insert(instance.workload.value);
   if (next.state.phase == Phase::kRemoved)
-    tombstones_.push_back({instance, connected_ ? std::optional(now) : std::nullopt});
+    tombstones_[instance] = connected_ ? std::optional(now) : std::nullopt;
+  else
+    tombstones_.erase(instance);
+  if (connected_ && now - tombstones_cleared_ >= kReportCertainlyArrived) clear_tombstones(now);
   if (connected_) send(UpdateWorkloadState{{next}});
 }
 

@@ -6,7 +6,8 @@
 // It keeps a roster with one control loop per workload name, and the execution states of all workloads of the cluster.
 // A ServerHello is the complete list of what shall run here: the machine first asks every runtime what is there
 // already, holds every later change back until they answered, and then finds for each (wanted workload, found
-// container) pair what to do (harmonise.h). An UpdateWorkload is a change to that list. A sweep takes away, every now
+// container) pair what to do (harmonise.h). An UpdateWorkload is a change to that list. What either wants done passes the
+// dependency queue, and waits there for other workloads if it must. A sweep takes away, every now
 // and then, containers of this agent that no loop has in hand: a call to a runtime can outlive the agent that made it. One
 // that runs and is just what a loop has given up to create is adopted instead: a runtime that could not say what is there
 // when the list came may have had it all along.
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "base/instant.h"
+#include "core/agent/dependency_queue.h"
 #include "core/agent/harmonise.h"
 #include "core/workload/control_loop.h"
 #include "model/messages.h"
@@ -74,12 +76,13 @@ struct Warn {
 
 using Effect =
     std::variant<Send, ListWorkloads, Warn, workload::CreateContainer, workload::DeleteContainer,
-                 workload::Watch, workload::Unwatch, workload::ArmTimer>;
+                 workload::ClearFolder, workload::Watch, workload::Unwatch, workload::ArmTimer>;
 using Effects = std::vector<Effect>;
 
 struct Settings {
   AgentName name;
   std::set<std::string> runtimes;  // the enabled ones
+  workload::Retries retries = {};
 };
 
 // How long a connection must have lived after a report to prove that the report arrived: a dead peer is noticed sooner.
@@ -106,16 +109,12 @@ class AgentMachine {
     std::set<Token> awaited;
     std::vector<FoundWorkload> found;
     std::vector<UpdateWorkload> held_back;
+    std::vector<Operation> operations;  // that the found containers call for
+    std::set<std::string> reused;       // workloads whose ended container is to be started again
     // The workloads that had a loop, and the containers that were being taken away, when the listings were asked for: of
     // these a listing may be out of date.
     std::set<std::string> managed;
     std::set<ContainerId> leaving;
-  };
-
-  // A removal that the server may not have heard of.
-  struct Tombstone {
-    InstanceName instance;
-    std::optional<Instant> sent;
   };
 
   void connected(Instant now);
@@ -124,7 +123,8 @@ class AgentMachine {
   void server_hello(const ServerHello& hello, Instant now);
   void listing_answered(Token token, const std::vector<FoundWorkload>& found, Instant now);
   void finish_arrival(Instant now);
-  void adopt(const FoundWorkload& found, const Arrival& arrival, Instant now);
+  void adopt(const FoundWorkload& found, Arrival& arrival, Instant now);
+  std::unique_ptr<Loop> left_behind(const FoundWorkload& found);
   void take_away(const FoundWorkload& found);
   void delete_leaving(const FoundWorkload& found);
   void leaving_answered(const workload::Event& event, Token token, Instant now);
@@ -137,15 +137,28 @@ class AgentMachine {
   std::set<Token> list_all_runtimes();
   void update_workload(const UpdateWorkload& update, Instant now);
   void for_loop(const workload::Event& event, Instant now);
+  void forget_states_of_others();
+
+  // Operations pass the queue together; what may not wait for it goes to its loop at once.
+  void schedule(std::vector<Operation> operations, Instant now);
+  void drop_waiting(const Operation& newer, Instant now);
+  void drop_waiting(const std::string& workload, const InstanceName* successor,
+                    const std::optional<ContainerId>& kept, Instant now);
+  void reconsider_waiting(Instant now);
+  void execute(DependencyQueue::Answer answer, Instant now);
+  void create(WorkloadSpecPtr spec, std::optional<ContainerId> reuse, Instant now);
+  void change(WorkloadSpecPtr spec, Instant now);
+  void clear(const InstanceName& old, Instant now);
+  void remove(const DeletedWorkload& deleted, Instant now);
+  void go_on(Loop& loop, Instant now);
 
   void warn_of_missing_parts(const WorkloadSpec& spec);
-  void add(WorkloadSpecPtr spec, Instant now);
-  void change(Loop& loop, WorkloadSpecPtr spec, Instant now);
-  void remove(const DeletedWorkload& deleted, Instant now);
+  [[nodiscard]] Loop* loop_of(const std::string& workload);
   Loop& open_loop(std::unique_ptr<Loop> loop);
   void tell(Loop& loop, const workload::Event& event, Instant now);
   void perform(Loop& loop, workload::Effects effects, Instant now);
   void report(const InstanceName& instance, const ExecutionState& state, Instant now);
+  void clear_tombstones(Instant now);
   void send(ToServer message);
   Token new_token();
 
@@ -157,14 +170,21 @@ class AgentMachine {
   workload::LoopNumber last_loop_ = 0;
   std::uint32_t last_token_ = 0;  // tokens of the machine itself have loop number 0
 
+  DependencyQueue queue_;
+  std::set<std::string> with_news_;  // workloads that have a new state in this step
+
   bool connected_ = false;
+  // Instances of other agents that the server has spoken of since the connection began and before its list came.
+  std::optional<std::set<InstanceName>> announced_;
   std::optional<Arrival> arrival_;
   Token sweep_timer_ = 0;            // an older timer is stale
   bool has_failed_to_list_ = false;  // since the last sweep began
   std::set<Token> sweep_awaited_;    // listings of the sweep under way
   std::map<Token, FoundWorkload>
       leaving_;  // containers of no loop that are being taken away, by awaited answer or timer
-  std::vector<Tombstone> tombstones_;
+  // Removals that the server may not have heard of, and when it was told last.
+  std::map<InstanceName, std::optional<Instant>> tombstones_;
+  Instant tombstones_cleared_;
   std::optional<AgentStatus> unsent_load_;
 
   Effects effects_;  // of the step under way

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/match.h"
+#include "base/random.h"
 #include "base/strings.h"
 
 namespace tiphys::workload {
@@ -31,36 +32,66 @@ std::string_view what_is_received_by(std::string_view runtime) {
   return runtime == "podman" || runtime == "containerd" ? "workload" : "manifest";
 }
 
+bool has_something_beside_it(const Workload& workload) {
+  return !workload.files.empty() || needs_control_interface(workload);
+}
+
 void append(Effects& effects, Effects more) {
   std::move(more.begin(), more.end(), std::back_inserter(effects));
 }
 
 }  // namespace
 
-ControlLoop::ControlLoop(LoopNumber number, WorkloadSpecPtr spec)
+ControlLoop::ControlLoop(LoopNumber number, WorkloadSpecPtr spec, Retries retries)
     : number_(number),
+      retries_(retries),
       runtime_(spec->workload().runtime),
       instance_(spec->instance()),
       spec_(std::move(spec)) {}
 
-ControlLoop::ControlLoop(LoopNumber number, InstanceName instance, std::string runtime)
-    : number_(number), runtime_(std::move(runtime)), instance_(std::move(instance)) {}
+ControlLoop::ControlLoop(LoopNumber number, InstanceName instance, std::string runtime,
+                         Retries retries)
+    : number_(number),
+      retries_(retries),
+      runtime_(std::move(runtime)),
+      instance_(std::move(instance)),
+      may_have_folder_(true) {}
 
 Effects ControlLoop::step(const Event& event, Instant now) {
   TIPHYS_CHECK(stage_ != Stage::kEnded, "an ended loop is told nothing");
+  const InstanceName before = instance_;
+  Effects effects = handle(event, now);
+  if (instance_ != before) last_report_.reset();
+  for (const auto& effect : effects)
+    if (const auto* said = std::get_if<Report>(&effect); said && said->instance == instance_)
+      last_report_ = said->state;
+  return effects;
+}
+
+Effects ControlLoop::handle(const Event& event, Instant now) {
   return match(
       event,
       // [impl->swdd~agent-workload-control-loop-executes-create~3]
       [&](const Create& e) { return start(e.reuse); },
       // [impl->swdd~agent-workload-control-loop-executes-resume~1]
-      [&](const Resume& e) { return watch(e.container, now); },
+      [&](const Resume& e) {
+        may_have_folder_ = spec_ == nullptr || has_something_beside_it(spec_->workload());
+        can_start_again_ = e.can_start_again;
+        return watch(e.container, now);
+      },
       // [impl->swdd~agent-delete-old-workload-without-sending-workload-states~1]
       [&](const Replace& e) {
         Target target{.spec = std::exchange(spec_, nullptr)};
         instance_ = e.left_behind;
         container_ = e.container;
+        may_have_folder_ = true;
         silent_ = true;
         return leave_instance(std::move(target));
+      },
+      [&](const MakeRoom& e) {
+        container_ = e.container;
+        silent_ = true;
+        return leave_instance(Target{});
       },
       // [impl->swdd~agent-delete-old-workload~2]
       [&](const Discard& e) {
@@ -76,6 +107,7 @@ Effects ControlLoop::step(const Event& event, Instant now) {
       [&](const CreateFailed& e) { return create_failed(e); },
       [&](const Deleted& e) { return deleted(e); },
       [&](const DeleteFailed& e) { return delete_failed(e); },
+      [&](const FolderCleared& e) { return folder_cleared(e); },
       [&](const Observed& e) { return observed(e, now); },
       [&](const TimerFired& e) { return timer_fired(e); });
 }
@@ -106,12 +138,13 @@ Effects ControlLoop::command(Target target) {
     target.anew = newest->ends || newest->anew;
   if (silent_ && !replaces_quietly(target)) {
     silent_ = false;
-    if (stage_ == Stage::kDeleting)
+    if (stage_ == Stage::kDeleting || stage_ == Stage::kClearing)
       effects.emplace_back(report(Phase::kStoppingRequestedAtRuntime));
   }
   switch (stage_) {
     case Stage::kCreating:
     case Stage::kDeleting:
+    case Stage::kClearing:
       if (waiting_) skip(*waiting_, target, effects);
       waiting_ = std::move(target);
       return effects;
@@ -127,8 +160,8 @@ Effects ControlLoop::command(Target target) {
 // What was left behind goes without a word as long as a wanted instance takes its place. It is spoken of once nothing
 // does, or when it is the very instance that a newer command turns away from.
 bool ControlLoop::replaces_quietly(const Target& newer) const {
-  return newer.spec != nullptr && target_->spec != nullptr &&
-         target_->spec->instance() != instance_;
+  return newer.spec != nullptr &&
+         (target_->spec == nullptr || target_->spec->instance() != instance_);
 }
 
 // [impl->swdd~agent-workload-control-loop-update-broken-allowed~1]
@@ -137,7 +170,7 @@ Effects ControlLoop::leave_instance(Target target) {
   Effects effects;
   target_ = std::move(target);
   if (!gone_ && !silent_) effects.emplace_back(report(Phase::kStoppingRequestedAtRuntime));
-  append(effects, container_ || left_something_ ? delete_container() : arrive());
+  append(effects, container_ || left_something_ ? delete_container() : clear_folder());
   return effects;
 }
 
@@ -145,6 +178,37 @@ Effects ControlLoop::delete_container() {
   stage_ = Stage::kDeleting;
   awaited_ = new_token();
   return {DeleteContainer{awaited_, runtime_, instance_, container_}};
+}
+
+// The container is gone; so goes what was put beside it. What was left behind may have had anything.
+Effects ControlLoop::clear_folder() {
+  Effects effects;
+  if (watch_) effects.emplace_back(Unwatch{*std::exchange(watch_, std::nullopt)});
+  container_.reset();
+  left_something_ = false;
+  if (!may_have_folder_) {
+    append(effects, arrive());
+    return effects;
+  }
+  stage_ = Stage::kClearing;
+  awaited_ = new_token();
+  clearing_ = part_to_clear();
+  effects.emplace_back(ClearFolder{awaited_, instance_, clearing_});
+  return effects;
+}
+
+// The control interface of an instance that stays, or may come back, is not this loop's to take away.
+ClearFolder::Part ControlLoop::part_to_clear() const {
+  const Target& target = waiting_ ? *waiting_ : *target_;
+  const bool other_comes = target.spec != nullptr && target.spec->instance() != instance_;
+  return target.ends || other_comes ? ClearFolder::Part::kAll : ClearFolder::Part::kFiles;
+}
+
+Effects ControlLoop::folder_cleared(const FolderCleared& event) {
+  if (stage_ != Stage::kClearing || event.token != awaited_) return {};
+  if (part_to_clear() > clearing_) return clear_folder();
+  may_have_folder_ = clearing_ == ClearFolder::Part::kFiles;
+  return arrive();
 }
 
 // The instance is gone; go where the command leads to.
@@ -155,13 +219,10 @@ Effects ControlLoop::arrive() {
     skip(target, *waiting_, effects);
     target = *std::exchange(waiting_, std::nullopt);
   }
-  if (watch_) effects.emplace_back(Unwatch{*std::exchange(watch_, std::nullopt)});
-  container_.reset();
-  left_something_ = false;
   delete_pause_ = kFirstDeletePause;
 
   if (!gone_ && !silent_) effects.emplace_back(report(Phase::kRemoved));
-  gone_ = true;
+  gone_ = gone_ || silent_;
   silent_ = false;
   if (target.ends) {
     stage_ = Stage::kEnded;
@@ -182,6 +243,7 @@ Effects ControlLoop::arrive() {
 Effects ControlLoop::start(std::optional<ContainerId> reuse) {
   failures_ = 0;
   gone_ = false;
+  may_have_folder_ = has_something_beside_it(spec_->workload());
   Effects effects{report(Phase::kPendingStarting, std::string(kTriggered))};
   if (spec_->workload().runtime != runtime_) {
     stage_ = Stage::kSettled;
@@ -204,6 +266,7 @@ Effects ControlLoop::create(std::optional<ContainerId> reuse) {
 Effects ControlLoop::created(const Created& event, Instant now) {
   if (stage_ != Stage::kCreating || event.token != awaited_) return {};
   container_ = event.container;
+  can_start_again_ = event.can_start_again;
   left_something_ = false;
   if (!waiting_) return watch(event.container, now);
   return leave_instance(*std::exchange(waiting_, std::nullopt));
@@ -221,18 +284,30 @@ Effects ControlLoop::create_failed(const CreateFailed& event) {
   if (waiting_) return leave_instance(*std::exchange(waiting_, std::nullopt));
   stage_ = Stage::kSettled;
   if (!event.may_succeed_later) return {report(Phase::kPendingStartingFailed, event.cause)};
-  if (++failures_ > kMaxRetries)
+  ++failures_;
+  if (!retries_.without_end && failures_ > kMaxRetries)
     return {report(Phase::kPendingStartingFailed, "No more retries: " + event.cause)};
   stage_ = Stage::kBetweenRetries;
   awaited_ = new_token();
-  return {report(Phase::kPendingStarting, concat("Retry ", std::to_string(failures_), " of ",
-                                                 std::to_string(kMaxRetries), ": ", event.cause)),
-          ArmTimer{awaited_, kRetryPause}};
+  const std::string limit = retries_.without_end ? "" : " of " + std::to_string(kMaxRetries);
+  return {report(Phase::kPendingStarting,
+                 concat("Retry ", std::to_string(failures_), limit, ": ", event.cause)),
+          ArmTimer{awaited_, pause_before_retry()}};
+}
+
+Duration ControlLoop::pause_before_retry() const {
+  if (!retries_.without_end) return kRetryPause;
+  Duration longest = kFirstRetryPause;
+  for (int i = 1; i < failures_ && longest < kLongestRetryPause; ++i) longest *= 2;
+  longest = std::min(longest, kLongestRetryPause);
+  Random random(retries_.seed ^ awaited_);
+  return Duration(
+      static_cast<Duration::rep>(random.between(0, static_cast<std::uint64_t>(longest.count()))));
 }
 
 Effects ControlLoop::deleted(const Deleted& event) {
   if (stage_ != Stage::kDeleting || event.token != awaited_) return {};
-  return arrive();
+  return clear_folder();
 }
 
 // The command is kept: a newer one may replace it, and the delete is tried again after a pause in
@@ -247,12 +322,12 @@ Effects ControlLoop::delete_failed(const DeleteFailed& event) {
     append(effects, delete_container());
     return effects;
   }
-  if (silent_)
+  if (silent_ && target_->spec != nullptr)
     effects.emplace_back(Report{
         target_->spec->instance(),
         ExecutionState(Phase::kPendingStarting,
                        "Waiting for the removal of " + to_string(instance_) + ": " + event.cause)});
-  else
+  else if (!silent_)
     effects.emplace_back(report(Phase::kStoppingDeleteFailed, event.cause));
   stage_ = Stage::kBetweenDeletes;
   awaited_ = new_token();
@@ -311,10 +386,10 @@ Duration ControlLoop::pause_before_restart(Instant now) {
   return pause;
 }
 
-// After success the same container is started again; after a failure a new one takes its place.
+// After success the same container is started again, where the runtime can do so; else a new one takes its place.
 // [impl->swdd~workload-control-loop-restarts-workloads-using-update~1]
 Effects ControlLoop::restart() {
-  if (!ended_well_) return leave_instance(Target{.spec = spec_});
+  if (!ended_well_ || !can_start_again_) return leave_instance(Target{.spec = spec_});
   Effects effects{Unwatch{*std::exchange(watch_, std::nullopt)}};
   append(effects, start(container_));
   return effects;
@@ -343,6 +418,7 @@ std::string to_string(const Event& event) {
       },
       [](const Resume& e) { return "resume " + e.container.value; },
       [](const Replace& e) { return "replace " + to_string(e.left_behind); },
+      [](const MakeRoom& e) { return "make room, take away " + e.container.value; },
       [](const Discard& e) { return "discard " + e.container.value; },
       [](const Update& e) {
         return e.spec ? "update to " + to_string(e.spec->instance()) : "update to nothing";
@@ -352,6 +428,7 @@ std::string to_string(const Event& event) {
       [](const CreateFailed& e) { return "create failed: " + e.cause; },
       [](const Deleted&) { return std::string("deleted"); },
       [](const DeleteFailed& e) { return "delete failed: " + e.cause; },
+      [](const FolderCleared&) { return std::string("folder cleared"); },
       [](const Observed& e) { return "observed " + to_string(e.state); },
       [](const TimerFired&) { return std::string("timer fired"); });
 }
@@ -365,6 +442,10 @@ std::string to_string(const Effect& effect) {
       },
       [](const DeleteContainer& e) {
         return concat("delete ", e.container ? e.container->value : to_string(e.instance));
+      },
+      [](const ClearFolder& e) {
+        return concat("clear ", e.part == ClearFolder::Part::kAll ? "folder of " : "files of ",
+                      to_string(e.instance));
       },
       [](const Watch& e) { return concat("watch ", e.container.value); },
       [](const Unwatch&) { return std::string("unwatch"); },

@@ -7,10 +7,12 @@
 //   (made) ─────────────▶ kCreating ─────────────────▶ kSettled ◀───────────── Resume
 //                          ▲    │ CreateFailed            │ Update, Delete, restart policy
 //              TimerFired  │    ▼                         ▼
-//                     kBetweenRetries                 kDeleting ──Deleted──▶ kCreating, kSettled, kEnded
+//                     kBetweenRetries                 kDeleting ──Deleted──▶ kClearing ──▶ kCreating, kSettled, kEnded
 //                                                      ▲    │ DeleteFailed
 //                                          TimerFired  │    ▼
 //                                                  kBetweenDeletes
+//
+// kClearing takes away what lies in the folder of the instance; it is passed over when nothing can lie there.
 //
 // A container that ends again and again soon after its start waits in kBetweenRestarts before the restart policy has its
 // way; TimerFired then leads from there where it leads from kSettled.
@@ -56,10 +58,15 @@ struct Create {
 // The container runs already; only watch it.
 struct Resume {
   ContainerId container;
+  bool can_start_again = true;  // the runtime can start the container again once it has ended
 };
 // Take away what an earlier run of the agent left behind, without a word about it, then start the workload.
 struct Replace {
   InstanceName left_behind;
+  ContainerId container;
+};
+// The same, but what takes its place is not to be started yet: an Update says when.
+struct MakeRoom {
   ContainerId container;
 };
 // Take away what an earlier run of the agent left behind and nobody wants any more.
@@ -75,6 +82,7 @@ struct Delete {};
 struct Created {
   Token token;
   ContainerId container;
+  bool can_start_again = true;
 };
 struct CreateFailed {
   Token token;
@@ -89,6 +97,9 @@ struct DeleteFailed {
   Token token;
   std::string cause;
 };
+struct FolderCleared {
+  Token token;
+};
 struct Observed {
   Token watch;
   ExecutionState state;
@@ -97,8 +108,9 @@ struct TimerFired {
   Token token;
 };
 
-using Event = std::variant<Create, Resume, Replace, Discard, Update, Delete, Created, CreateFailed,
-                           Deleted, DeleteFailed, Observed, TimerFired>;
+using Event =
+    std::variant<Create, Resume, Replace, MakeRoom, Discard, Update, Delete, Created, CreateFailed,
+                 Deleted, DeleteFailed, FolderCleared, Observed, TimerFired>;
 
 // -- What a loop wants done
 // -----------------------------------------------------------------------------------------
@@ -117,6 +129,13 @@ struct DeleteContainer {
   std::string runtime;
   InstanceName instance;
   std::optional<ContainerId> container;
+};
+// What the agent has put beside the instance: its files, or all of it. Answered by FolderCleared, in any case.
+struct ClearFolder {
+  enum class Part : std::uint8_t { kFiles, kAll };
+  Token token;
+  InstanceName instance;
+  Part part;
 };
 // Reports by Observed, at once and then whenever the state differs, until Unwatch.
 struct Watch {
@@ -140,12 +159,21 @@ struct Report {
 // The loop has come to its end; its owner forgets it.
 struct Ended {};
 
-using Effect =
-    std::variant<CreateContainer, DeleteContainer, Watch, Unwatch, ArmTimer, Report, Ended>;
+using Effect = std::variant<CreateContainer, DeleteContainer, ClearFolder, Watch, Unwatch, ArmTimer,
+                            Report, Ended>;
 using Effects = std::vector<Effect>;
 
 inline constexpr int kMaxRetries = 20;
 inline constexpr Duration kRetryPause = std::chrono::seconds(1);
+
+// Without an end, a retry comes after a random pause, the longest of which doubles from the first to the second.
+struct Retries {
+  bool without_end = false;
+  std::uint64_t seed = 0;
+};
+inline constexpr Duration kFirstRetryPause = std::chrono::milliseconds(500);
+inline constexpr Duration kLongestRetryPause = std::chrono::minutes(5);
+
 // A failed delete is tried again on its own, silently, with a pause that doubles from the first to
 // the second.
 inline constexpr Duration kFirstDeletePause = std::chrono::seconds(10);
@@ -158,22 +186,26 @@ inline constexpr Duration kLongEnoughToRestartAtOnce = std::chrono::seconds(10);
 
 class ControlLoop {
  public:
-  ControlLoop(LoopNumber number, WorkloadSpecPtr spec);
+  ControlLoop(LoopNumber number, WorkloadSpecPtr spec, Retries retries = {});
   // A loop for what an earlier run of the agent left behind; the spec is not known.
-  ControlLoop(LoopNumber number, InstanceName instance, std::string runtime);
+  ControlLoop(LoopNumber number, InstanceName instance, std::string runtime, Retries retries = {});
 
   // The effects are to be performed in this order; each that carries a token is answered once.
   [[nodiscard]] Effects step(const Event& event, Instant now);
 
   // What the loop works towards: the spec of the newest command, or nothing when that is a delete.
   [[nodiscard]] WorkloadSpecPtr wanted() const;
-  // Could this container be the one that the loop has in hand? While a creation is under way its id is not known yet.
   // Whether it wants that instance, has no container for it and has given up making one.
   [[nodiscard]] bool lacks(const std::string& runtime, const InstanceName& instance) const;
+  // Could this container be the one that the loop has in hand? While a creation is under way its id is not known yet.
   [[nodiscard]] bool may_own(const std::string& runtime, const InstanceName& instance,
                              const ContainerId& container) const;
   // The instance whose states the loop reports now.
   [[nodiscard]] const InstanceName& instance() const { return instance_; }
+  // What it last said of that instance, if anything.
+  [[nodiscard]] const std::optional<ExecutionState>& last_report() const { return last_report_; }
+  // The instance was left behind and went without a word; nothing of it will be told any more.
+  [[nodiscard]] bool went_silently() const { return gone_; }
   [[nodiscard]] LoopNumber number() const { return number_; }
 
  private:
@@ -182,6 +214,7 @@ class ControlLoop {
     kCreating,
     kBetweenRetries,
     kDeleting,
+    kClearing,
     kBetweenDeletes,
     kBetweenRestarts,
     kEnded
@@ -194,10 +227,13 @@ class ControlLoop {
     bool anew = false;  // it was to end before: the spec begins a new life, in whatever runtime
   };
 
+  Effects handle(const Event& event, Instant now);
   Effects command(Target target);
   [[nodiscard]] bool replaces_quietly(const Target& newer) const;
   Effects leave_instance(Target target);
   Effects delete_container();
+  Effects clear_folder();
+  [[nodiscard]] ClearFolder::Part part_to_clear() const;
   Effects arrive();
   Effects start(std::optional<ContainerId> reuse);
   Effects create(std::optional<ContainerId> reuse);
@@ -205,9 +241,11 @@ class ControlLoop {
   Effects create_failed(const CreateFailed& event);
   Effects deleted(const Deleted& event);
   Effects delete_failed(const DeleteFailed& event);
+  Effects folder_cleared(const FolderCleared& event);
   Effects observed(const Observed& event, Instant now);
   Effects timer_fired(const TimerFired& event);
   Effects watch(const ContainerId& container, Instant now);
+  [[nodiscard]] Duration pause_before_retry() const;
   Duration pause_before_restart(Instant now);
   Effects restart();
 
@@ -217,12 +255,16 @@ class ControlLoop {
   Token new_token();
 
   const LoopNumber number_;
+  const Retries retries_;
   std::uint32_t last_token_ = 0;
   std::string runtime_;  // of the first spec; an update never moves a workload to another runtime
 
   InstanceName instance_;  // the one that runs, comes or goes
   WorkloadSpecPtr spec_;   // of that instance; none for a left-behind one
+  std::optional<ExecutionState> last_report_;
   std::optional<ContainerId> container_;
+  bool can_start_again_ = true;  // the container, once it has ended
+  bool may_have_folder_ = false;
   bool left_something_ = false;  // by a failed creation, under an id that nobody knows
   std::optional<Token> watch_;
 
@@ -230,9 +272,10 @@ class ControlLoop {
   Token awaited_ = 0;              // the answer or timer that moves the stage on
   std::optional<Target> waiting_;  // the newest command while a call is under way
   std::optional<Target> target_;   // where kDeleting and kBetweenDeletes lead to
-  bool gone_ = false;              // the instance was reported as removed
-  bool silent_ = false;            // what is being deleted was left behind and has a successor
-  int failures_ = 0;               // of creating the current spec
+  ClearFolder::Part clearing_ = ClearFolder::Part::kFiles;  // what kClearing takes away
+  bool gone_ = false;    // without a word, and nothing has taken its place yet
+  bool silent_ = false;  // what is being deleted was left behind and has a successor
+  int failures_ = 0;     // of creating the current spec
   Duration delete_pause_ = kFirstDeletePause;
   Instant watched_since_;          // when the current container was created or found
   Duration next_restart_pause_{};  // zero until a container ended too soon

@@ -23,6 +23,7 @@ WorkloadSpecPtr spec(const std::string& id, RestartPolicy policy = RestartPolicy
   workload->agent = "A";
   workload->runtime = runtime;
   workload->restart_policy = policy;
+  if (id >= "5") workload->files = {{"/etc/x", File::Encoding::kText, "text"}};
   return WorkloadSpec::received(instance(id), std::move(workload)).value();
 }
 
@@ -99,6 +100,34 @@ TEST(ControlLoop, GivesUpAfterOneAttemptAndTwentyRetries) {
                 "report web.1.A Pending(StartingFailed): 'No more retries: no such image'"}));
 }
 
+TEST(ControlLoop, TriesForEverWithPausesOfChanceThatGrowWhenAsked) {
+  ControlLoop loop(1, spec("1"), {.without_end = true, .seed = 7});
+  Effects effects = loop.step(Create{}, {});
+  Duration longest_seen{};
+  std::set<Duration> pauses;
+  for (int retry = 1; retry <= 100; ++retry) {
+    const auto create = find<CreateContainer>(effects);
+    ASSERT_TRUE(create.has_value()) << "before retry " << retry;
+    effects = loop.step(CreateFailed{create->token, "no such image", true}, {});
+    EXPECT_EQ(texts(effects)[0], concat("report web.1.A Pending(Starting): 'Retry ",
+                                        std::to_string(retry), ": no such image'"));
+    const auto timer = *find<ArmTimer>(effects);
+    EXPECT_LE(timer.after, retry == 1 ? kFirstRetryPause : kLongestRetryPause);
+    longest_seen = std::max(longest_seen, timer.after);
+    pauses.insert(timer.after);
+    effects = loop.step(TimerFired{timer.token}, {});
+  }
+  EXPECT_GT(longest_seen, kLongestRetryPause / 2);
+  EXPECT_GT(pauses.size(), 90U);
+}
+
+TEST(ControlLoop, RemembersWhatItLastSaidOfItsInstance) {
+  auto [loop, watch] = watching(RestartPolicy::kNever);
+  EXPECT_EQ(loop.last_report()->phase, Phase::kPendingStarting);
+  (void)loop.step(Observed{watch, ExecutionState(Phase::kRunningOk)}, {});
+  EXPECT_EQ(loop.last_report()->phase, Phase::kRunningOk);
+}
+
 TEST(ControlLoop, TellsRuntimeInstanceAndContainerApartInItsTokens) {
   ControlLoop first(1, spec("1"));
   ControlLoop second(2, spec("1"));
@@ -150,6 +179,7 @@ TEST(ControlLoop, WritesItsEventsForTheTrace) {
            {Create{ContainerId{"c1"}}, "create from c1"},
            {Resume{ContainerId{"c1"}}, "resume c1"},
            {Replace{instance("1"), ContainerId{"c1"}}, "replace web.1.A"},
+           {MakeRoom{ContainerId{"c1"}}, "make room, take away c1"},
            {Discard{ContainerId{"c1"}}, "discard c1"},
            {Update{spec("2")}, "update to web.2.A"},
            {Update{}, "update to nothing"},
@@ -158,6 +188,7 @@ TEST(ControlLoop, WritesItsEventsForTheTrace) {
            {CreateFailed{token, "cause", true}, "create failed: cause"},
            {Deleted{token}, "deleted"},
            {DeleteFailed{token, "cause"}, "delete failed: cause"},
+           {FolderCleared{token}, "folder cleared"},
            {Observed{token, ExecutionState(Phase::kRunningOk)}, "observed Running(Ok)"},
            {TimerFired{token}, "timer fired"},
        })
@@ -172,6 +203,7 @@ class World {
   // An earlier run of the agent left a container behind.
   ContainerId leave_behind(const InstanceName& of) {
     const ContainerId id{"left behind"};
+    folders_.insert(of);
     live_[id] = of;
     return id;
   }
@@ -197,6 +229,10 @@ class World {
       left_over_ = false;
       return tell(Deleted{remove->token});
     }
+    if (const auto clear = std::exchange(clear_, std::nullopt)) {
+      if (clear->part == ClearFolder::Part::kAll) folders_.erase(clear->instance);
+      return tell(FolderCleared{clear->token});
+    }
     if (const auto timer = std::exchange(timer_, std::nullopt)) tell(TimerFired{*timer});
   }
 
@@ -207,7 +243,7 @@ class World {
   void wait(Duration duration) { now_ = now_ + duration; }
 
   void settle() {
-    while (create_ || delete_ || timer_) answer(true);
+    while (create_ || delete_ || clear_ || timer_) answer(true);
     observe(Phase::kRunningOk);
   }
 
@@ -216,6 +252,7 @@ class World {
   [[nodiscard]] const std::map<ContainerId, InstanceName>& live() const { return live_; }
   [[nodiscard]] const std::optional<Watch>& watch() const { return watch_; }
   [[nodiscard]] bool left_over() const { return left_over_; }
+  [[nodiscard]] const std::set<InstanceName>& folders() const { return folders_; }
   [[nodiscard]] Phase last_report(const InstanceName& of) const {
     const auto report = reports_.find(of);
     return report == reports_.end() ? Phase::kRemoved : report->second;
@@ -228,7 +265,9 @@ class World {
         [&](const CreateContainer& e) {
           RC_ASSERT_FALSE(create_.has_value());
           RC_ASSERT_FALSE(delete_.has_value());
+          RC_ASSERT_FALSE(clear_.has_value());
           RC_ASSERT((live_.empty() || (e.reuse && live_.size() == 1 && live_.contains(*e.reuse))));
+          if (!e.spec->workload().files.empty()) folders_.insert(e.spec->instance());
           create_ = e;
         },
         [&](const DeleteContainer& e) {
@@ -238,6 +277,12 @@ class World {
           RC_ASSERT((left_over_ || live_.contains(*e.container)));
           RC_ASSERT((left_over_ || live_.at(*e.container) == e.instance));
           delete_ = e;
+        },
+        [&](const ClearFolder& e) {
+          RC_ASSERT_FALSE(create_.has_value());
+          RC_ASSERT_FALSE(delete_.has_value());
+          RC_ASSERT(live_.empty());
+          clear_ = e;
         },
         [&](const Watch& e) {
           RC_ASSERT_FALSE(watch_.has_value());
@@ -264,38 +309,45 @@ class World {
   int last_container_ = 0;
   std::optional<CreateContainer> create_;
   std::optional<DeleteContainer> delete_;
+  std::optional<ClearFolder> clear_;
   std::optional<Token> timer_;
   std::optional<Watch> watch_;
   std::map<ContainerId, InstanceName> live_;
+  std::set<InstanceName> folders_;  // of instances that were to have files
   std::map<InstanceName, Phase> reports_;
 };
 
 // Whatever is commanded and however the runtime answers: calls never overlap, there is never a second container, and
-// once all is quiet the newest command holds and every other instance was reported as removed.
+// once all is quiet the newest command holds, every other instance was reported as removed and has no folder any more.
 TEST(ControlLoop, ReachesTheNewestCommandWithOneContainerAtATime) {
   EXPECT_TRUE(rc::check([](const std::vector<std::uint8_t>& choices, std::uint8_t start) {
-    const auto policy = static_cast<RestartPolicy>(start / 5 % 3);
-    World world(ControlLoop(1, spec("0", policy)));
-    std::set<std::string> ids{"0"};
-    switch (start % 5) {
+    const auto policy = static_cast<RestartPolicy>(start / 6 % 3);
+    const bool is_left_behind = start % 6 == 5;
+    World world(is_left_behind ? ControlLoop(1, instance("9"), "podman")
+                               : ControlLoop(1, spec("9", policy)));
+    std::set<std::string> ids{"9"};
+    switch (start % 6) {
+      case 5:
+        world.tell(MakeRoom{world.leave_behind(instance("9"))});
+        break;
       case 0:
         world.tell(Create{});
         break;
       case 1:
-        world.tell(Create{world.leave_behind(instance("0"))});
+        world.tell(Create{world.leave_behind(instance("9"))});
         break;
       case 2:
-        world.tell(Resume{world.leave_behind(instance("0"))});
+        world.tell(Resume{world.leave_behind(instance("9"))});
         break;
       case 3:
-        world.tell(Replace{instance("0"), world.leave_behind(instance("0"))});
+        world.tell(Replace{instance("9"), world.leave_behind(instance("9"))});
         break;
       default:
         ids.insert("left");
         world.tell(Replace{instance("left"), world.leave_behind(instance("left"))});
     }
     for (const auto choice : choices) {
-      const std::string id = std::to_string(choice / 16);
+      const std::string id = std::to_string(choice / 16 % 10);
       world.wait(kLongEnoughToRestartAtOnce / 4 * (choice / 16 % 8));
       switch (choice % 8) {
         case 0:
@@ -326,6 +378,9 @@ TEST(ControlLoop, ReachesTheNewestCommandWithOneContainerAtATime) {
     }
     RC_ASSERT(world.live().size() == (wanted == nullptr ? 0U : 1U));
     RC_ASSERT_FALSE(world.left_over());
+    for (const auto& folder : world.folders())
+      RC_ASSERT((wanted != nullptr && wanted->instance() == folder) ||
+                (wanted == nullptr && !world.ended()));
     if (wanted != nullptr) {
       RC_ASSERT(world.live().begin()->second == wanted->instance());
       RC_ASSERT(world.watch().has_value());

@@ -402,7 +402,7 @@ class PodmanRuntimeTest : public PodmanEngineTest {
 
   shell::CreateResult<ContainerId> create(std::string_view config) {
     std::optional<shell::CreateResult<ContainerId>> answer;
-    runtime().create(spec_of(config), std::nullopt,
+    runtime().create(spec_of(config), std::nullopt, {},
                      [&](shell::CreateResult<ContainerId> told) { answer = std::move(told); });
     EXPECT_TRUE(loop_.await([&] { return answer.has_value(); }));
     return *answer;
