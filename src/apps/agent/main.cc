@@ -27,7 +27,7 @@
 #include "io/link/link_limits.h"
 #include "io/link/security.h"
 #include "io/rpc/http2/connector.h"
-#include "io/runtimes/podman/podman_config.h"
+#include "io/runtimes/commands/container_config.h"
 #include "io/runtimes/podman/podman_engine.h"
 #include "shell/agent_shell.h"
 #include "shell/engine_runtime.h"
@@ -126,7 +126,7 @@ OrStop<int> run(Prepared prepared, host::LogSink& log) {
   shell::EngineRuntime runtime({.name = podman::kPodmanRuntime,
                                 .owner = {shell::kAnkaiosPart, options.name},
                                 .listing_failed = podman::kListingFailed},
-                               engine, core, podman::read_podman_config);
+                               engine, core, commands::read_container_config);
   auto connector = rpc::http2::connector(io.executor(), resolver,
                                          {.tls = std::move(prepared.tls),
                                           .server_name = std::string(link::kServerName),

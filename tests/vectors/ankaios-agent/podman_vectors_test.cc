@@ -1,5 +1,5 @@
 // Replays what a stock Ankaios agent was seen to ask of podman, and to report of what podman said, against the functions
-// that decide: read_podman_config(), the command lines, parse_ps() and execution_state_of(). The whole agent is replayed
+// that decide: read_container_config(), the command lines, parse_ps() and execution_state_of(). The whole agent is replayed
 // elsewhere.
 //
 // Container names are those of stock, shortened; ours are the full instance name (row `container-name` of
@@ -16,8 +16,9 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "io/runtimes/commands/container_arguments.h"
+#include "io/runtimes/commands/container_config.h"
 #include "io/runtimes/podman/podman_argv.h"
-#include "io/runtimes/podman/podman_config.h"
 #include "io/runtimes/podman/podman_output.h"
 
 namespace tiphys::podman {
@@ -125,7 +126,7 @@ TEST(PodmanVectors, TheSameWorkloadsBecomeTheSameCommands) {
     std::size_t next_run = 0;
     for (const auto& added : added_workloads(scenario)) {
       const auto spec = spec_of(added);
-      auto container = read_podman_config(*spec);
+      auto container = commands::read_container_config(*spec);
       EXPECT_EQ(!container.has_value(), reports_failed_start(scenario));
       if (!container) {
         EXPECT_TRUE(runs.empty());
@@ -136,12 +137,12 @@ TEST(PodmanVectors, TheSameWorkloadsBecomeTheSameCommands) {
       container->labels = {{"name", container->name}};
       container->mounts = mounts_of(added);
       ASSERT_LT(next_run, runs.size());
-      EXPECT_EQ(run_arguments({"ankaios", spec->instance().agent}, *container),
+      EXPECT_EQ(commands::run_arguments({"ankaios", spec->instance().agent}, *container),
                 with_full_name(runs[next_run++], container->name));
       ++commands;
       const shell::ContainerId id{"{{cid:web#1}}"};
       for (const auto& call : calls_with(scenario, "start"))
-        EXPECT_EQ(start_arguments(container->general_options, id), call);
+        EXPECT_EQ(commands::start_arguments(container->general_options, id), call);
       for (const auto& call : calls_with(scenario, "stop")) EXPECT_EQ(stop_arguments(id), call);
       for (const auto& call : calls_with(scenario, "rm")) EXPECT_EQ(rm_arguments(id), call);
     }

@@ -4,11 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-
-#include "io/runtimes/podman/test_world.h"
+#include <string>
 
 namespace tiphys::podman {
 namespace {
+
+using commands::Keeper;
 
 // Blanks stand for the zero bytes that the kernel shows.
 std::string command_line(std::string text) {
@@ -25,7 +26,7 @@ TEST(ParseConmon, ReadsTheCommandLineOfPodman4) {
           "/run/containers/storage/overlay-containers/2eecc4/userdata/pidfile -n try1 "
           "--exit-dir /run/libpod/exits --full-attach -l k8s-file:/var/ctr.log --exit-command "
           "/usr/bin/podman --exit-command-arg --root")),
-      (Conmon{{"2eecc4"},
+      (Keeper{{"2eecc4"},
               "/run/libpod/exits/2eecc4",
               "",
               "/var/lib/containers/storage/overlay-containers/2eecc4/userdata",
@@ -36,7 +37,7 @@ TEST(ParseConmon, ReadsTheFolderOfNewerVersions) {
   EXPECT_EQ(
       parse_conmon(command_line("conmon -c 2eecc4 -b /b -p /p/pidfile --exit-dir "
                                 "/run/libpod/exits --persist-dir /run/libpod/persist/2eecc4")),
-      (Conmon{{"2eecc4"},
+      (Keeper{{"2eecc4"},
               "/run/libpod/exits/2eecc4",
               "/run/libpod/persist/2eecc4",
               "/b",
@@ -52,49 +53,9 @@ TEST(ParseConmon, TakesNothingElseForOne) {
   EXPECT_EQ(parse_conmon(""), std::nullopt);
 }
 
-TEST(ConmonAbove, FindsNoneAboveOthers) {
-  EXPECT_EQ(conmon_above(::getpid()), std::nullopt);
-  EXPECT_EQ(conmon_above(0), std::nullopt);
-}
-
-TEST(ContainerProcesses, KnowsTheNextPidFileFromOneConmon) {
-  const TestFolder folder;
-  std::filesystem::create_directories(folder.path("id-2/userdata"));
-  ContainerProcesses processes;
-  processes.learn({{"id-1"}, "", "", "", "pidfile without the id"});
-  EXPECT_EQ(processes.find({"id-2"}), std::nullopt);
-  processes.learn({{"id-1"}, "", "", "", folder.path("id-1/userdata/pidfile")});
-  EXPECT_EQ(processes.find({"id-2"}), std::nullopt);
-  folder.write("id-2/userdata/pidfile", "4711\n");
-  EXPECT_EQ(processes.find({"id-2"}), 4711);
-  folder.write("id-2/userdata/pidfile", "garbage");
-  EXPECT_EQ(processes.find({"id-2"}), std::nullopt);
-}
-
-TEST(ReadExitCode, TakesANumberThatIsAnExitCode) {
-  const TestFolder folder;
-  const Conmon conmon{{"a"}, folder.path("exit"), "", "", ""};
-  EXPECT_EQ(read_exit_code(conmon), std::nullopt);
-  for (const auto& [text, code] : std::vector<std::pair<std::string, std::optional<int>>>{
-           {"0", 0}, {"137", 137}, {"255\n", 255}, {"", {}}, {"256", {}}, {"-1", {}}, {"1x", {}}}) {
-    folder.write("exit", text);
-    EXPECT_EQ(read_exit_code(conmon), code) << text;
-  }
-}
-
-// As with the files of a process that has just ended: they can be opened, and then not be read.
-TEST(ReadExitCode, KnowsNothingOfWhatOpensButCannotBeRead) {
-  const TestFolder folder;
-  EXPECT_EQ(read_exit_code({{"a"}, folder.path(), "", "", ""}), std::nullopt);
-}
-
-TEST(RanOutOfMemory, LooksIntoBothFolders) {
-  const TestFolder folder;
-  EXPECT_FALSE(ran_out_of_memory({{"a"}, "", folder.path(), folder.path(), ""}));
-  folder.write("oom", "");
-  EXPECT_TRUE(ran_out_of_memory({{"a"}, "", folder.path(), "", ""}));
-  EXPECT_TRUE(ran_out_of_memory({{"a"}, "", "", folder.path(), ""}));
-  EXPECT_FALSE(ran_out_of_memory({{"a"}, "", "", "", ""}));
+TEST(ReadConmon, TakesNoOtherProcessForOne) {
+  EXPECT_EQ(read_conmon(::getpid()), std::nullopt);
+  EXPECT_EQ(read_conmon(0), std::nullopt);
 }
 
 }  // namespace

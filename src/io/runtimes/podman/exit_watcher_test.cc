@@ -1,4 +1,4 @@
-#include "io/runtimes/podman/exit_watcher.h"
+#include "io/runtimes/commands/exit_watcher.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -9,10 +9,17 @@
 #include <optional>
 
 #include "io/host/process.h"
-#include "io/runtimes/podman/test_world.h"
+#include "io/runtimes/commands/test_world.h"
+#include "io/runtimes/podman/conmon.h"
 
 namespace tiphys::podman {
 namespace {
+
+using commands::ContainerExit;
+using commands::ExitWatcher;
+using commands::TestFolder;
+using commands::TestLoop;
+using commands::Watching;
 
 // A shell that calls itself conmon, as long as the real one's command line is read: it starts one process and writes
 // down how that ended.
@@ -50,7 +57,7 @@ class ExitWatcherTest : public testing::Test {
   host::Processes processes_{loop_.context.get_executor()};
   std::vector<std::string> told_;
   ExitWatcher watcher_{
-      loop_.context.get_executor(),
+      loop_.context.get_executor(), read_conmon,
       [this](const shell::ContainerId& id, std::optional<ContainerExit> exit) {
         told_.push_back(concat(id.value, " ", exit ? std::to_string(exit->exit_code) : "unknown",
                                exit && exit->out_of_memory ? " oom" : ""));

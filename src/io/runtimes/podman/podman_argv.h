@@ -1,31 +1,17 @@
 #pragma once
 
-// The command lines that podman is given, without its name. Pure. The order of arguments is the one that every Ankaios
-// uses: a later option of the user wins over ours, and the labels win over the user's.
+// The command lines of podman that nerdctl has not alike, without the program's name. Pure.
 
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "shell/engine.h"
+#include "io/runtimes/commands/container_arguments.h"
 
 namespace tiphys::podman {
 
-using Arguments = std::vector<std::string>;
+using commands::Arguments;
 
-Arguments run_arguments(const shell::Owner& owner, const shell::ContainerSpec& spec);
-// As run, but not started.
-Arguments create_arguments(const shell::Owner& owner, const shell::ContainerSpec& spec);
-Arguments start_arguments(const std::vector<std::string>& general_options,
-                          const shell::ContainerId& container);
-Arguments kill_arguments(const shell::ContainerId& container, int signal);
 // A container that is not there is no failure of either.
 Arguments stop_arguments(const shell::ContainerId& container);
 Arguments rm_arguments(const shell::ContainerId& container);
 // All containers of this user, whoever made them.
 Arguments ps_arguments();
-
-// podman "run" "--detach" …: how error messages show a command, every argument as it is.
-std::string shown(std::string_view program, const Arguments& arguments);
 
 }  // namespace tiphys::podman

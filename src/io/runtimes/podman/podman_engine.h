@@ -1,94 +1,25 @@
 #pragma once
 
-// Podman as an engine, through its command line.
-//
-//   strand ── call ──▶ queue per container ──▶ podman (a few at once) ──▶ answer on the strand
-//                       one `podman ps` for all who ask ──▶ cache ◀── exits of processes, our own actions
-//
-// States are answered from one cache of all containers. It counts as true for a minute while the processes of all our
-// containers are watched, else for a second; whatever is created, started or removed here enters it at once or empties it.
-// Changes are told as they are noticed: the end of a process within milliseconds, anything else by the next listing. When
-// processes cannot be watched the changes are lost, and whoever listens goes on by listing.
-//
-// A podman that hangs, dies, is missing or prints nonsense is an error that says so, after its deadline at the latest.
+// Podman as an engine; see commands/command_engine.h and docs/decisions/0010-podman-exits.md.
 
-#include <boost/asio/any_io_executor.hpp>
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "base/instant.h"
-#include "io/host/process.h"
+#include "io/runtimes/commands/command_engine.h"
 #include "io/runtimes/podman/podman_output.h"
-#include "shell/engine.h"
-#include "shell/log.h"
-#include "shell/strand.h"
 
 namespace tiphys::podman {
 
 // [impl->swdd~podman-name-returns-podman~1]
 inline constexpr const char* kPodmanRuntime = "podman";
 
-// A create may pull an image; a stop waits for as long as the container may take to end.
-inline constexpr Duration kCreateDeadline = std::chrono::minutes(5);
-inline constexpr Duration kStopDeadline = std::chrono::minutes(5);
-inline constexpr Duration kCommandDeadline = std::chrono::seconds(60);
-// Each podman takes some 40 MB and a core; those that may wait for a pull do not hold up the others.
-inline constexpr std::size_t kMaxCreates = 4;
-inline constexpr std::size_t kMaxOtherCommands = 4;
-
-struct PodmanSettings {
-  std::string program = "podman";
-  std::map<std::string, std::string> environment = {};  // besides ours
-  Duration create_deadline = kCreateDeadline;
-  Duration stop_deadline = kStopDeadline;
-  Duration command_deadline = kCommandDeadline;
-  std::vector<host::ResourceLimit> limits = {};  // where they differ from ours
-};
+using PodmanSettings = commands::EngineSettings;
 
 // [impl->swdd~podman-implements-runtime-connector~1]
 // [impl->swdd~podman-uses-podman-cli~1]
 // [impl->swdd~podman-implements-runtime-state-getter~1]
 // [impl->swdd~podman-start-checker-starts-podman-state-checker~1]
-class PodmanEngine final : public shell::Engine {
+class PodmanEngine final : public commands::CommandEngine {
  public:
-  // Works on the executor of an io_context with one thread. The log is used on the strand.
   PodmanEngine(boost::asio::any_io_executor executor, shell::Strand& strand, shell::Log& log,
                PodmanSettings settings = {});
-  // Once the strand has stopped, and on the executor or once that has stopped too. Nobody is told any more. A podman that
-  // creates or removes a container is left to finish; the containers stay.
-  ~PodmanEngine() override;
-  PodmanEngine(const PodmanEngine&) = delete;
-  PodmanEngine& operator=(const PodmanEngine&) = delete;
-
-  void create(const shell::Owner& owner, shell::ContainerSpec spec, bool start,
-              std::function<void(Result<shell::ContainerId>)> sink) override;
-  void start(shell::ContainerId container, std::vector<std::string> general_options,
-             std::function<void(Status)> sink) override;
-  void signal(shell::ContainerId container, int signal, std::function<void(Status)> sink) override;
-  void remove(shell::ContainerId container, std::function<void(Status)> sink) override;
-  void list(const shell::Owner& owner,
-            std::function<void(Result<std::vector<shell::Container>>)> sink) override;
-  shell::EngineWatch watch(const shell::Owner& owner,
-                           std::function<void(shell::EngineEvent)> sink) override;
-  void unwatch(shell::EngineWatch watch) override;
-  void stats(shell::ContainerId container,
-             std::function<void(Result<shell::ContainerStats>)> sink) override;
-  shell::LogStream logs(shell::ContainerId container, shell::LogOptions options,
-                        std::function<void(shell::LogEvent)> sink) override;
-  void end_logs(shell::LogStream stream) override;
-
- private:
-  class Listeners;
-  class Worker;
-
-  boost::asio::any_io_executor executor_;
-  shell::Strand& strand_;
-  std::shared_ptr<Listeners> listeners_;  // on the strand
-  std::shared_ptr<Worker> worker_;        // on the executor
 };
 
 }  // namespace tiphys::podman

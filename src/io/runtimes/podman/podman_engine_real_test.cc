@@ -10,12 +10,14 @@
 
 #include "base/match.h"
 #include "io/host/process.h"
+#include "io/runtimes/commands/test_world.h"
 #include "io/runtimes/podman/podman_engine.h"
-#include "io/runtimes/podman/test_world.h"
 
 namespace tiphys::podman {
 namespace {
 
+using commands::TestFolder;
+using commands::TestLoop;
 using shell::ContainerId;
 using shell::Owner;
 using Lines = std::vector<std::string>;

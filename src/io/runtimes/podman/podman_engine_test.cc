@@ -6,14 +6,17 @@
 #include <optional>
 
 #include "base/match.h"
-#include "io/runtimes/podman/podman_config.h"
-#include "io/runtimes/podman/test_world.h"
+#include "io/runtimes/commands/container_config.h"
+#include "io/runtimes/commands/test_world.h"
+#include "io/runtimes/podman/podman_output.h"
 #include "shell/engine_runtime.h"
 
 namespace tiphys::podman {
 namespace {
 
 using namespace std::chrono_literals;
+using commands::TestFolder;
+using commands::TestLoop;
 using shell::Container;
 using shell::ContainerId;
 using shell::Owner;
@@ -191,7 +194,7 @@ TEST_F(PodmanEngineTest, RunsOnlyAFewAtOnce) {
   ASSERT_TRUE(loop_.await([&] { return removed == 12; }));
   const auto counts = folder_.read("counts");
   for (const auto count : split(trim(counts), '\n'))
-    EXPECT_LE(std::stoul(std::string(count)), kMaxOtherCommands);
+    EXPECT_LE(std::stoul(std::string(count)), commands::kMaxOtherCommands);
 }
 
 // -- A podman that fails ---------------------------------------------------------------------------------------------
@@ -396,7 +399,7 @@ class PodmanRuntimeTest : public PodmanEngineTest {
   shell::EngineRuntime& runtime() {
     if (!runtime_)
       runtime_.emplace(shell::EngineRuntime::Settings{kPodmanRuntime, kOwner, kListingFailed},
-                       engine(), timers_, read_podman_config);
+                       engine(), timers_, commands::read_container_config);
     return *runtime_;
   }
 

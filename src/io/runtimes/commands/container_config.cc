@@ -1,4 +1,4 @@
-#include "io/runtimes/podman/podman_config.h"
+#include "io/runtimes/commands/container_config.h"
 
 #include <string>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "base/strings.h"
 #include "text/yaml.h"
 
-namespace tiphys::podman {
+namespace tiphys::commands {
 namespace {
 
 tl::unexpected<TextError> wrong_kind(const YamlNode& node, Path path, std::string_view expected) {
@@ -61,7 +61,7 @@ Parsed<shell::ContainerSpec> read(std::string_view text) {
 
 }  // namespace
 
-shell::CreateResult<shell::ContainerSpec> read_podman_config(const WorkloadSpec& spec) {
+shell::CreateResult<shell::ContainerSpec> read_container_config(const WorkloadSpec& spec) {
   auto container = read(spec.workload().runtime_config);
   if (container) return *std::move(container);
   return tl::unexpected(
@@ -69,4 +69,4 @@ shell::CreateResult<shell::ContainerSpec> read_podman_config(const WorkloadSpec&
                          .may_succeed_later = false});
 }
 
-}  // namespace tiphys::podman
+}  // namespace tiphys::commands

@@ -1,7 +1,7 @@
 #pragma once
 
 // Notices the end of containers through their processes: a pidfd on the first process, then the exit code from the file
-// that its conmon leaves a moment later. Runs on one executor's thread; nothing wakes up while nothing happens.
+// that its keeper leaves a moment later. Runs on one executor's thread; nothing wakes up while nothing happens.
 
 #include <sys/types.h>
 
@@ -12,17 +12,17 @@
 #include <optional>
 
 #include "base/instant.h"
-#include "io/runtimes/podman/conmon.h"
+#include "io/runtimes/commands/keeper.h"
 #include "shell/engine.h"
 
-namespace tiphys::podman {
+namespace tiphys::commands {
 
 // For how long the exit file is awaited once the process is gone; it takes conmon about 2 ms.
 inline constexpr Duration kExitFilePatience = std::chrono::milliseconds(200);
 // podman's clean-up takes the file away after some 50 ms, so it must not be looked for too rarely.
 inline constexpr Duration kExitFilePause = std::chrono::milliseconds(1);
 
-// Descriptors that are left to others, or half of all where there are few: without any, podman could not even be asked.
+// Descriptors that are left to others, or half of all where there are few: without any, no engine could even be asked.
 inline constexpr int kReservedDescriptors = 100;
 
 struct ContainerExit {
@@ -40,10 +40,10 @@ enum class Watching : std::uint8_t {
 
 class ExitWatcher {
  public:
-  // Told once for each process that is watched: nothing when no exit file came.
+  // Told once for each process that is watched: nothing when there is no exit file.
   using Ended = std::function<void(const shell::ContainerId&, std::optional<ContainerExit>)>;
 
-  ExitWatcher(boost::asio::any_io_executor executor, Ended ended);
+  ExitWatcher(boost::asio::any_io_executor executor, ReadKeeper read_keeper, Ended ended);
   ~ExitWatcher();
   ExitWatcher(const ExitWatcher&) = delete;
   ExitWatcher& operator=(const ExitWatcher&) = delete;
@@ -52,7 +52,7 @@ class ExitWatcher {
   Watching watch(const shell::ContainerId& container, pid_t process);
   void forget(const shell::ContainerId& container);
 
-  // Where the processes of containers stand that podman has not told of yet.
+  // Where the processes of containers stand that the engine has not told of yet.
   std::optional<pid_t> find_process(const shell::ContainerId& container);
 
  private:
@@ -60,4 +60,4 @@ class ExitWatcher {
   std::shared_ptr<Impl> impl_;
 };
 
-}  // namespace tiphys::podman
+}  // namespace tiphys::commands

@@ -1,10 +1,10 @@
-#include "io/runtimes/podman/command_queue.h"
+#include "io/runtimes/commands/command_queue.h"
 
 #include <utility>
 
 #include "base/strings.h"
 
-namespace tiphys::podman {
+namespace tiphys::commands {
 namespace {
 
 // A listing takes about 1 KB per container.
@@ -77,10 +77,11 @@ Result<std::string> CommandQueue::outcome(const Command& command,
                                           const Result<host::ProcessEnd>& end) const {
   const auto text = shown(settings_.program, command.arguments);
   if (!end)
-    return fail(
-        end.error().code,
-        concat("Error: '", end.error().message, "'. Could not spawn command '", text, "'.",
-               end.error().code == Code::kNotFound ? " Is podman installed and in PATH?" : ""));
+    return fail(end.error().code,
+                concat("Error: '", end.error().message, "'. Could not spawn command '", text, "'.",
+                       end.error().code == Code::kNotFound
+                           ? concat(" Is ", settings_.name, " installed and in PATH?")
+                           : ""));
   const auto failed = [&text](Code code, std::string_view what) {
     return fail(code, with_valid_utf8(concat(what, ". Execution of '", text, "'")));
   };
@@ -88,17 +89,22 @@ Result<std::string> CommandQueue::outcome(const Command& command,
   if (end->timed_out) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(command.deadline).count();
     return failed(Code::kDeadlineExceeded,
-                  concat("podman did not answer within ", std::to_string(seconds),
+                  concat(settings_.name, " did not answer within ", std::to_string(seconds),
                          " s and was ended", errors.empty() ? "" : ": ", errors));
   }
   if (end->signal != 0)
-    return failed(Code::kUnavailable,
-                  concat("podman was ", how_it_ended(*end), errors.empty() ? "" : ": ", errors));
-  if (end->exit_code != 0) return failed(Code::kUnknown, errors);
+    return failed(Code::kUnavailable, concat(settings_.name, " was ", how_it_ended(*end),
+                                             errors.empty() ? "" : ": ", errors));
+  if (end->exit_code != 0) {
+    const bool is_forgiven =
+        !command.forgiven.empty() && errors.find(command.forgiven) != std::string_view::npos;
+    if (is_forgiven) return std::string();
+    return failed(Code::kUnknown, errors);
+  }
   if (end->out_was_cut)
-    return failed(Code::kResourceExhausted,
-                  concat("podman printed more than ", std::to_string(kMaxOutput), " bytes"));
+    return failed(Code::kResourceExhausted, concat(settings_.name, " printed more than ",
+                                                   std::to_string(kMaxOutput), " bytes"));
   return end->out;
 }
 
-}  // namespace tiphys::podman
+}  // namespace tiphys::commands

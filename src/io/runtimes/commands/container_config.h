@@ -1,10 +1,10 @@
 #pragma once
 
-// What the runtime config of a podman workload says. Pure.
+// What the runtime config of a workload says that is one container. Pure.
 //
 //   image: docker.io/library/nginx      mandatory
-//   generalOptions: [--log-level=warn]  before podman's command
-//   commandOptions: [-p, "8080:80"]     of `podman run`
+//   generalOptions: [--log-level=warn]  before the engine's command
+//   commandOptions: [-p, "8080:80"]     of `run`
 //   commandArgs: [nginx, -g, daemon]    for the image
 //
 // Read as leniently as every Ankaios reads it: any scalar counts as the text that was written, a list without a value is
@@ -16,9 +16,9 @@
 #include "shell/engine.h"
 #include "shell/runtime.h"
 
-namespace tiphys::podman {
+namespace tiphys::commands {
 
 // A failure names the line, and will not go away by itself.
-shell::CreateResult<shell::ContainerSpec> read_podman_config(const WorkloadSpec& spec);
+shell::CreateResult<shell::ContainerSpec> read_container_config(const WorkloadSpec& spec);
 
-}  // namespace tiphys::podman
+}  // namespace tiphys::commands

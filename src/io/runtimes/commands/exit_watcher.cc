@@ -1,4 +1,4 @@
-#include "io/runtimes/podman/exit_watcher.h"
+#include "io/runtimes/commands/exit_watcher.h"
 
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -14,7 +14,7 @@
 
 #include "io/host/descriptor.h"
 
-namespace tiphys::podman {
+namespace tiphys::commands {
 
 namespace asio = boost::asio;
 
@@ -34,34 +34,37 @@ int most_descriptors() {
 
 struct ExitWatcher::Impl : std::enable_shared_from_this<Impl> {
   struct Watch {
-    Watch(const asio::any_io_executor& executor, int pidfd, pid_t watched, Conmon of)
-        : end(executor, pidfd), pause(executor), process(watched), conmon(std::move(of)) {}
+    Watch(const asio::any_io_executor& executor, int pidfd, pid_t watched, Keeper of)
+        : end(executor, pidfd), pause(executor), process(watched), keeper(std::move(of)) {}
 
     // A file that was there while the process still ran is of an earlier run and says nothing.
     [[nodiscard]] std::optional<ContainerExit> exit() const {
-      const auto code = had_exit_code ? std::nullopt : read_exit_code(conmon);
+      const auto code = had_exit_code ? std::nullopt : read_exit_code(keeper);
       if (!code) return std::nullopt;
-      return ContainerExit{*code, !had_out_of_memory && ran_out_of_memory(conmon)};
+      return ContainerExit{*code, !had_out_of_memory && ran_out_of_memory(keeper)};
     }
 
     asio::posix::stream_descriptor end;
     asio::steady_timer pause;
     asio::steady_timer::time_point patience_ends{};
     const pid_t process;
-    const Conmon conmon;
-    const bool has_exit_code = read_exit_code(conmon).has_value();
-    const bool has_out_of_memory = ran_out_of_memory(conmon);
+    const Keeper keeper;
+    const bool has_exit_code = read_exit_code(keeper).has_value();
+    const bool has_out_of_memory = ran_out_of_memory(keeper);
     const bool runs = !host::is_ready(end.native_handle(), POLLIN);  // after the look at the files
     const bool had_exit_code = has_exit_code && runs;
     const bool had_out_of_memory = has_out_of_memory && runs;
   };
   using WatchPtr = std::shared_ptr<Watch>;
 
-  Impl(asio::any_io_executor runs_on, Ended sink)
-      : executor(std::move(runs_on)), ended(std::move(sink)) {}
+  Impl(asio::any_io_executor runs_on, ReadKeeper reader, Ended sink)
+      : executor(std::move(runs_on)),
+        read_keeper(std::move(reader)),
+        ended(std::move(sink)),
+        processes(read_keeper) {}
 
   [[nodiscard]] bool is_current(const WatchPtr& watch) const {
-    const auto found = watches.find(watch->conmon.container);
+    const auto found = watches.find(watch->keeper.container);
     return found != watches.end() && found->second == watch;
   }
 
@@ -80,8 +83,9 @@ struct ExitWatcher::Impl : std::enable_shared_from_this<Impl> {
 
   void look_for_exit_file(const WatchPtr& watch) {
     const auto exit = watch->exit();
-    if (exit || asio::steady_timer::clock_type::now() >= watch->patience_ends) {
-      const auto container = watch->conmon.container;
+    if (exit || watch->keeper.exit_file.empty() ||
+        asio::steady_timer::clock_type::now() >= watch->patience_ends) {
+      const auto container = watch->keeper.container;
       watches.erase(container);
       return ended(container, exit);
     }
@@ -93,13 +97,15 @@ struct ExitWatcher::Impl : std::enable_shared_from_this<Impl> {
   }
 
   const asio::any_io_executor executor;
+  const ReadKeeper read_keeper;
   const Ended ended;
   std::map<shell::ContainerId, WatchPtr> watches;
   ContainerProcesses processes;
 };
 
-ExitWatcher::ExitWatcher(asio::any_io_executor executor, Ended ended)
-    : impl_(std::make_shared<Impl>(std::move(executor), std::move(ended))) {}
+ExitWatcher::ExitWatcher(asio::any_io_executor executor, ReadKeeper read_keeper, Ended ended)
+    : impl_(std::make_shared<Impl>(std::move(executor), std::move(read_keeper), std::move(ended))) {
+}
 
 ExitWatcher::~ExitWatcher() {
   while (!impl_->watches.empty()) forget(impl_->watches.begin()->first);
@@ -117,13 +123,13 @@ Watching ExitWatcher::watch(const shell::ContainerId& container, pid_t process) 
     return Watching::kImpossible;
   }
   // Only now is it certain that the number is not given to another process while we look at it.
-  auto conmon = conmon_above(process);
-  if (!conmon || conmon->container != container) {
+  auto keeper = keeper_above(process, impl_->read_keeper);
+  if (!keeper || keeper->container != container) {
     ::close(pidfd);
     return Watching::kGone;
   }
-  impl_->processes.learn(*conmon);
-  auto watch = std::make_shared<Impl::Watch>(impl_->executor, pidfd, process, *std::move(conmon));
+  impl_->processes.learn(*keeper);
+  auto watch = std::make_shared<Impl::Watch>(impl_->executor, pidfd, process, *std::move(keeper));
   impl_->watches.emplace(container, watch);
   impl_->listen(watch);
   return Watching::kYes;
@@ -141,4 +147,4 @@ std::optional<pid_t> ExitWatcher::find_process(const shell::ContainerId& contain
   return impl_->processes.find(container);
 }
 
-}  // namespace tiphys::podman
+}  // namespace tiphys::commands

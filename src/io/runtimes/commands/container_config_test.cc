@@ -1,4 +1,4 @@
-#include "io/runtimes/podman/podman_config.h"
+#include "io/runtimes/commands/container_config.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/strings.h"
 
-namespace tiphys::podman {
+namespace tiphys::commands {
 namespace {
 
 shell::CreateResult<shell::ContainerSpec> read(std::string_view config) {
@@ -16,12 +16,12 @@ shell::CreateResult<shell::ContainerSpec> read(std::string_view config) {
   workload->agent = "agent_A";
   workload->runtime = "podman";
   workload->runtime_config = config;
-  return read_podman_config(**WorkloadSpec::make("web", std::move(workload)));
+  return read_container_config(**WorkloadSpec::make("web", std::move(workload)));
 }
 
 using Texts = std::vector<std::string>;
 
-TEST(PodmanConfig, ReadsAllFields) {
+TEST(ContainerConfig, ReadsAllFields) {
   const auto spec = read(R"(
 generalOptions: ["--root", "/x"]
 image: img.local/demo:1
@@ -39,7 +39,7 @@ commandArgs: [one, "two three"]
   EXPECT_TRUE(spec->labels.empty());
 }
 
-TEST(PodmanConfig, TakesAnyScalarAsItIsWritten) {
+TEST(ContainerConfig, TakesAnyScalarAsItIsWritten) {
   for (const auto& [config, image] :
        std::vector<std::pair<std::string, std::string>>{{"image: x", "x"},
                                                         {"image: 5", "5"},
@@ -57,7 +57,7 @@ TEST(PodmanConfig, TakesAnyScalarAsItIsWritten) {
             (Texts{"1", "true", "~", "", "0x10"}));
 }
 
-TEST(PodmanConfig, AListWithoutAValueIsEmptyAndOtherKeysAreIgnored) {
+TEST(ContainerConfig, AListWithoutAValueIsEmptyAndOtherKeysAreIgnored) {
   const auto spec =
       read("image: x\ncommandOptions:\ncommandArgs: []\ncommand_options: [-a]\nfoo: {}");
   ASSERT_TRUE(spec) << spec.error().cause;
@@ -65,7 +65,7 @@ TEST(PodmanConfig, AListWithoutAValueIsEmptyAndOtherKeysAreIgnored) {
   EXPECT_EQ(spec->arguments, Texts{});
 }
 
-TEST(PodmanConfig, SaysWhereAndWhatIsWrongAndThatItStaysSo) {
+TEST(ContainerConfig, SaysWhereAndWhatIsWrongAndThatItStaysSo) {
   for (const auto& [config, cause] : std::vector<std::pair<std::string, std::string>>{
            {"", "line 1, column 1: missing field `image`"},
            {"commandArgs: [x]", "line 1, column 1: missing field `image`"},
@@ -94,4 +94,4 @@ TEST(PodmanConfig, SaysWhereAndWhatIsWrongAndThatItStaysSo) {
 }
 
 }  // namespace
-}  // namespace tiphys::podman
+}  // namespace tiphys::commands

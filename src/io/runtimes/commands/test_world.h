@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of this folder share: a loop that stands for both threads, and folders that go away again.
+// What the tests of engines share: a loop that stands for both threads, and folders that go away again.
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,12 +20,12 @@
 #include "shell/log.h"
 #include "shell/strand.h"
 
-namespace tiphys::podman {
+namespace tiphys::commands {
 
 class TestFolder {
  public:
   TestFolder() {
-    std::string name = "/tmp/tiphys-podman-XXXXXX";
+    std::string name = "/tmp/tiphys-engine-XXXXXX";
     path_ = ::mkdtemp(name.data());
   }
   ~TestFolder() { std::filesystem::remove_all(path_); }
@@ -69,4 +69,4 @@ class TestLoop : public shell::Strand, public shell::Log {
   std::vector<std::string> logged;
 };
 
-}  // namespace tiphys::podman
+}  // namespace tiphys::commands

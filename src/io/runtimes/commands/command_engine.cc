@@ -1,4 +1,4 @@
-#include "io/runtimes/podman/podman_engine.h"
+#include "io/runtimes/commands/command_engine.h"
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
@@ -8,13 +8,12 @@
 #include <utility>
 
 #include "base/strings.h"
-#include "io/runtimes/podman/command_queue.h"
-#include "io/runtimes/podman/exit_watcher.h"
-#include "io/runtimes/podman/podman_argv.h"
-#include "io/runtimes/podman/podman_output.h"
+#include "io/runtimes/commands/command_queue.h"
+#include "io/runtimes/commands/container_arguments.h"
+#include "io/runtimes/commands/exit_watcher.h"
 #include "shell/owner_labels.h"
 
-namespace tiphys::podman {
+namespace tiphys::commands {
 
 namespace asio = boost::asio;
 
@@ -30,7 +29,7 @@ using SteadyTime = asio::steady_timer::clock_type::time_point;
 // A little less than the pause between the listings that verify: those shall not be answered from the cache.
 constexpr Duration kCacheLifeWhileWatched = std::chrono::seconds(59);
 constexpr Duration kCacheLifeOtherwise = std::chrono::seconds(1);
-// After the end of a process podman may take the container away or start it again.
+// After the end of a process the engine may take the container away or start it again.
 constexpr Duration kLookAfterExit = std::chrono::milliseconds(500);
 // What is about to change (a process that is gone already, a container whose clean-up is under way) is looked at again so
 // soon, and then after pauses that double.
@@ -47,9 +46,9 @@ ContainerStatus exited(const ContainerExit& exit) {
 }  // namespace
 
 // Whom to tell of changes. Lives on the strand.
-class PodmanEngine::Listeners {
+class CommandEngine::Listeners {
  public:
-  explicit Listeners(shell::Log& log) : log_(log) {}
+  Listeners(shell::Log& log, std::string engine) : log_(log), engine_(std::move(engine)) {}
 
   shell::EngineWatch add(Owner owner, std::function<void(shell::EngineEvent)> sink) {
     listeners_.emplace(++last_, Listener{std::move(owner), std::move(sink)});
@@ -73,8 +72,9 @@ class PodmanEngine::Listeners {
   }
 
   void warn(const std::string& reason) {
-    log_.warn("podman's containers cannot be watched, their states are asked for every second",
-              {{"reason", reason}});
+    log_.warn(
+        concat(engine_, "'s containers cannot be watched, their states are asked for every second"),
+        {{"reason", reason}});
   }
 
  private:
@@ -90,33 +90,38 @@ class PodmanEngine::Listeners {
   }
 
   shell::Log& log_;
+  const std::string engine_;
   std::map<shell::EngineWatch, Listener> listeners_;
   shell::EngineWatch last_ = 0;
 };
 
-// Runs podman, keeps the cache and watches processes. Lives on the executor.
+// Runs the program, keeps the cache and watches processes. Lives on the executor.
 // [impl->swdd~podmancli-container-state-cache-all-containers~1]
-class PodmanEngine::Worker : public std::enable_shared_from_this<Worker> {
+class CommandEngine::Worker : public std::enable_shared_from_this<Worker> {
  public:
   using ListSink = std::function<void(Result<std::vector<Container>>)>;
 
   Worker(const asio::any_io_executor& executor, shell::Strand& strand,
-         std::weak_ptr<Listeners> listeners, const PodmanSettings& settings)
+         std::weak_ptr<Listeners> listeners, std::unique_ptr<const Dialect> dialect,
+         const EngineSettings& settings)
       : settings_(settings),
+        dialect_(std::move(dialect)),
         strand_(strand),
         listeners_(std::move(listeners)),
         look_timer_(executor),
-        exits_(executor, [this](const ContainerId& id,
-                                std::optional<ContainerExit> exit) { ended(id, exit); }),
-        queue_(executor, {settings.program, settings.environment, kMaxCreates, kMaxOtherCommands,
-                          settings.limits}) {}
+        exits_(
+            executor, [this](pid_t process) { return dialect_->read_keeper(process); },
+            [this](const ContainerId& id, std::optional<ContainerExit> exit) { ended(id, exit); }),
+        queue_(executor,
+               {dialect_->name(), settings.program.empty() ? dialect_->name() : settings.program,
+                settings.environment, kMaxCreates, kMaxOtherCommands, settings.limits}) {}
 
   // [impl->swdd~podman-create-workload-runs-workload~1]
   // [impl->swdd~podman-create-workload-returns-workload-id~1]
   void create(const Owner& owner, const shell::ContainerSpec& spec, bool start,
               std::function<void(Result<ContainerId>)> sink) {
     know(owner);
-    // What the next listing needs is made ready while podman works.
+    // What the next listing needs is made ready while the program works.
     if (!is_fresh()) refresh();
     auto labels = shell::owner_labels(owner);
     labels.insert(spec.labels.begin(), spec.labels.end());
@@ -127,7 +132,7 @@ class PodmanEngine::Worker : public std::enable_shared_from_this<Worker> {
                [this, made = std::move(made), start,
                 sink = std::move(sink)](const Result<std::string>& output) mutable {
                  touch();
-                 auto id = output ? parse_id(*output) : fail(output.error());
+                 auto id = output ? parse_id(dialect_->name(), *output) : fail(output.error());
                  if (id) made.id = *id;
                  if (!id || !start || !enter_running(std::move(made))) cache_.is_valid = false;
                  answer(std::move(sink), std::move(id));
@@ -155,18 +160,18 @@ class PodmanEngine::Worker : public std::enable_shared_from_this<Worker> {
   // [impl->swdd~podman-delete-workload-stops-and-removes-workload~1]
   void remove(const ContainerId& id, std::function<void(Status)> sink) {
     removing_.insert(id);
-    queue_.run(Lane::kOther, id.value,
-               {{stop_arguments(id), settings_.stop_deadline},
-                {rm_arguments(id), settings_.command_deadline}},
-               [this, id, sink = std::move(sink)](const Result<std::string>& output) mutable {
-                 touch();
-                 removing_.erase(id);
-                 if (output)
-                   drop(id);
-                 else
-                   cache_.is_valid = false;
-                 answer(std::move(sink), status_of_command(output));
-               });
+    queue_.run(
+        Lane::kOther, id.value,
+        {dialect_->stop(id, settings_.stop_deadline), dialect_->rm(id, settings_.command_deadline)},
+        [this, id, sink = std::move(sink)](const Result<std::string>& output) mutable {
+          touch();
+          removing_.erase(id);
+          if (output)
+            drop(id);
+          else
+            cache_.is_valid = false;
+          answer(std::move(sink), status_of_command(output));
+        });
   }
 
   // [impl->swdd~podmancli-uses-container-state-cache~1]
@@ -259,15 +264,14 @@ class PodmanEngine::Worker : public std::enable_shared_from_this<Worker> {
     if (refreshing_) return;  // whoever waits gets the next one
     refreshing_ = true;
     auto served = std::exchange(waiting_, {});
-    queue_.run_at_once(
-        {ps_arguments(), settings_.command_deadline},
-        [this, served = std::move(served), version = version_,
-         began = asio::steady_timer::clock_type::now()](const Result<std::string>& output) mutable {
-          refreshing_ = false;
-          auto listing = output ? parse_ps(*output) : fail(output.error());
-          listed(std::move(listing), version == version_, began, std::move(served));
-          if (!waiting_.empty()) refresh();
-        });
+    dialect_->list(queue_, settings_.command_deadline,
+                   [this, served = std::move(served), version = version_,
+                    began = asio::steady_timer::clock_type::now()](
+                       Result<std::vector<ListedContainer>> listing) mutable {
+                     refreshing_ = false;
+                     listed(std::move(listing), version == version_, began, std::move(served));
+                     if (!waiting_.empty()) refresh();
+                   });
   }
 
   void listed(Result<std::vector<ListedContainer>> listing, bool is_current, SteadyTime began,
@@ -287,12 +291,12 @@ class PodmanEngine::Worker : public std::enable_shared_from_this<Worker> {
       take(fresh);
     else
       look_after(kLookAfterExit);
-    // What was asked for before something was touched is still answered with what podman said then.
+    // What was asked for before something was touched is still answered with what the engine said then.
     for (auto& waiting : served) tell_list(fresh, std::move(waiting));
     if (is_current) cache_ = std::move(fresh);
   }
 
-  // Compares what podman says with what we knew, and watches what runs.
+  // Compares what the engine says with what we knew, and watches what runs.
   void take(Cache& fresh) {
     lost_reason_.clear();
     look_again_ = false;
@@ -302,7 +306,7 @@ class PodmanEngine::Worker : public std::enable_shared_from_this<Worker> {
       const auto* known = find(id);
       const bool has_ended =
           known != nullptr && known->container.status.phase == ContainerPhase::kExited;
-      // podman takes a moment to notice the end of a process.
+      // The engine takes a moment to notice the end of a process.
       if (has_ended && listed.pid != 0 && known->pid == listed.pid)
         container.status = known->container.status;
       else
@@ -337,7 +341,8 @@ class PodmanEngine::Worker : public std::enable_shared_from_this<Worker> {
       contradictions_.erase(id);
       if (listed.container.status.phase == ContainerPhase::kStopping) look_again_ = true;
       if (listed.container.status.phase == ContainerPhase::kRunning)
-        lost_reason_ = concat("podman names no process of the running container ", id.value);
+        lost_reason_ =
+            concat(dialect_->name(), " names no process of the running container ", id.value);
       return;
     }
     switch (exits_.watch(id, listed.pid)) {
@@ -347,8 +352,8 @@ class PodmanEngine::Worker : public std::enable_shared_from_this<Worker> {
       case Watching::kGone:
         look_again_ = true;
         if (++contradictions_[id] <= kMaxContradictions) return;
-        lost_reason_ = concat("process ", std::to_string(listed.pid), ", which podman names for ",
-                              id.value, ", is not there or not below a conmon");
+        lost_reason_ = concat("process ", std::to_string(listed.pid), ", which ", dialect_->name(),
+                              " names for ", id.value, ", is not there or not below its keeper");
         return;
       case Watching::kImpossible:
         lost_reason_ = concat("process ", std::to_string(listed.pid), " of ", id.value,
@@ -412,7 +417,8 @@ class PodmanEngine::Worker : public std::enable_shared_from_this<Worker> {
     return {};
   }
 
-  const PodmanSettings settings_;
+  const EngineSettings settings_;
+  const std::unique_ptr<const Dialect> dialect_;
   shell::Strand& strand_;
   const std::weak_ptr<Listeners> listeners_;
 
@@ -434,25 +440,26 @@ class PodmanEngine::Worker : public std::enable_shared_from_this<Worker> {
   CommandQueue queue_;
 };
 
-PodmanEngine::PodmanEngine(asio::any_io_executor executor, shell::Strand& strand, shell::Log& log,
-                           PodmanSettings settings)
+CommandEngine::CommandEngine(asio::any_io_executor executor, shell::Strand& strand, shell::Log& log,
+                             std::unique_ptr<const Dialect> dialect, EngineSettings settings)
     : executor_(std::move(executor)),
       strand_(strand),
-      listeners_(std::make_shared<Listeners>(log)),
-      worker_(std::make_shared<Worker>(executor_, strand, listeners_, settings)) {}
+      listeners_(std::make_shared<Listeners>(log, dialect->name())),
+      worker_(
+          std::make_shared<Worker>(executor_, strand, listeners_, std::move(dialect), settings)) {}
 
-PodmanEngine::~PodmanEngine() = default;
+CommandEngine::~CommandEngine() = default;
 
-void PodmanEngine::create(const Owner& owner, shell::ContainerSpec spec, bool start,
-                          std::function<void(Result<ContainerId>)> sink) {
+void CommandEngine::create(const Owner& owner, shell::ContainerSpec spec, bool start,
+                           std::function<void(Result<ContainerId>)> sink) {
   asio::post(executor_, [weak = std::weak_ptr(worker_), owner, spec = std::move(spec), start,
                          sink = std::move(sink)]() mutable {
     if (const auto worker = weak.lock()) worker->create(owner, spec, start, std::move(sink));
   });
 }
 
-void PodmanEngine::start(ContainerId container, std::vector<std::string> general_options,
-                         std::function<void(Status)> sink) {
+void CommandEngine::start(ContainerId container, std::vector<std::string> general_options,
+                          std::function<void(Status)> sink) {
   asio::post(executor_,
              [weak = std::weak_ptr(worker_), container = std::move(container),
               general_options = std::move(general_options), sink = std::move(sink)]() mutable {
@@ -461,48 +468,48 @@ void PodmanEngine::start(ContainerId container, std::vector<std::string> general
              });
 }
 
-void PodmanEngine::signal(ContainerId container, int signal, std::function<void(Status)> sink) {
+void CommandEngine::signal(ContainerId container, int signal, std::function<void(Status)> sink) {
   asio::post(executor_, [weak = std::weak_ptr(worker_), container = std::move(container), signal,
                          sink = std::move(sink)]() mutable {
     if (const auto worker = weak.lock()) worker->signal(container, signal, std::move(sink));
   });
 }
 
-void PodmanEngine::remove(ContainerId container, std::function<void(Status)> sink) {
+void CommandEngine::remove(ContainerId container, std::function<void(Status)> sink) {
   asio::post(executor_, [weak = std::weak_ptr(worker_), container = std::move(container),
                          sink = std::move(sink)]() mutable {
     if (const auto worker = weak.lock()) worker->remove(container, std::move(sink));
   });
 }
 
-void PodmanEngine::list(const Owner& owner,
-                        std::function<void(Result<std::vector<Container>>)> sink) {
+void CommandEngine::list(const Owner& owner,
+                         std::function<void(Result<std::vector<Container>>)> sink) {
   asio::post(executor_, [weak = std::weak_ptr(worker_), owner, sink = std::move(sink)]() mutable {
     if (const auto worker = weak.lock()) worker->list(owner, std::move(sink));
   });
 }
 
-shell::EngineWatch PodmanEngine::watch(const Owner& owner,
-                                       std::function<void(shell::EngineEvent)> sink) {
+shell::EngineWatch CommandEngine::watch(const Owner& owner,
+                                        std::function<void(shell::EngineEvent)> sink) {
   return listeners_->add(owner, std::move(sink));
 }
 
-void PodmanEngine::unwatch(shell::EngineWatch watch) { listeners_->remove(watch); }
+void CommandEngine::unwatch(shell::EngineWatch watch) { listeners_->remove(watch); }
 
-void PodmanEngine::stats(ContainerId, std::function<void(Result<shell::ContainerStats>)> sink) {
+void CommandEngine::stats(ContainerId, std::function<void(Result<shell::ContainerStats>)> sink) {
   strand_.post([sink = std::move(sink)] {
     sink(fail(Code::kUnimplemented, "statistics of containers are not supported by this version"));
   });
 }
 
-shell::LogStream PodmanEngine::logs(ContainerId, shell::LogOptions,
-                                    std::function<void(shell::LogEvent)> sink) {
+shell::LogStream CommandEngine::logs(ContainerId, shell::LogOptions,
+                                     std::function<void(shell::LogEvent)> sink) {
   strand_.post([sink = std::move(sink)] {
     sink(shell::LogEnd{fail(Code::kUnimplemented, "logs are not supported by this version")});
   });
   return 0;
 }
 
-void PodmanEngine::end_logs(shell::LogStream) {}
+void CommandEngine::end_logs(shell::LogStream) {}
 
-}  // namespace tiphys::podman
+}  // namespace tiphys::commands

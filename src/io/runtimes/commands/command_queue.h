@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs podman: a few at once, those of one container one after the other and in the order in which they came. Every
+// Runs the program of an engine: a few at once, those of one container one after the other and in the order in which they came. Every
 // failure becomes an error with the command in it. Runs on one executor's thread.
 
 #include <boost/asio/any_io_executor.hpp>
@@ -15,13 +15,14 @@
 #include "base/instant.h"
 #include "base/result.h"
 #include "io/host/process.h"
-#include "io/runtimes/podman/podman_argv.h"
+#include "io/runtimes/commands/container_arguments.h"
 
-namespace tiphys::podman {
+namespace tiphys::commands {
 
 struct Command {
   Arguments arguments;
   Duration deadline;
+  std::string forgiven = {};  // a failure that says this is none
 };
 
 enum class Lane : std::uint8_t { kCreate, kOther };
@@ -29,6 +30,7 @@ enum class Lane : std::uint8_t { kCreate, kOther };
 class CommandQueue {
  public:
   struct Settings {
+    std::string name;  // of the engine, for messages
     std::string program;
     std::map<std::string, std::string> environment;
     std::size_t max_creates;
@@ -74,4 +76,4 @@ class CommandQueue {
   host::Processes processes_;
 };
 
-}  // namespace tiphys::podman
+}  // namespace tiphys::commands
