@@ -83,6 +83,42 @@ Style style_of(std::string_view text) {
   return is_string && is_safe_plain(text) ? Style::kPlain : Style::kSingleQuoted;
 }
 
+// What older readers take for a boolean, a number or a date when it is not quoted begins with a digit or a sign, or is one
+// of a few words.
+bool is_text_to_every_reader(std::string_view text) {
+  constexpr std::array<std::string_view, 6> kWords{"y", "n", "yes", "no", "on", "off"};
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  if (text.empty() || (!is_letter(text[0]) && text[0] != '/')) return false;
+  return std::none_of(kWords.begin(), kWords.end(), [&](std::string_view word) {
+    return std::equal(text.begin(), text.end(), word.begin(), word.end(), [](char c, char lower) {
+      return (static_cast<unsigned char>(c) | 0x20U) == static_cast<unsigned char>(lower);
+    });
+  });
+}
+
+// -- The two kinds of what is written
+
+bool has_entries(const Tree& tree) { return !tree.entries().empty(); }
+bool has_entries(const YamlNode& node) { return !node.entries.empty(); }
+
+// Nothing when there are none.
+const Tree::List* items_of(const Tree& tree) {
+  const auto* list = tree.list();
+  return list != nullptr && !list->empty() ? list : nullptr;
+}
+const std::vector<YamlNode>* items_of(const YamlNode& node) {
+  return node.items.empty() ? nullptr : &node.items;
+}
+
+template <class Visit>
+void for_each_entry(const Tree& tree, KeyOrder first, Visit visit) {
+  for_each_ordered(tree.entries(), first, visit);
+}
+template <class Visit>
+void for_each_entry(const YamlNode& node, KeyOrder, Visit visit) {
+  for (const auto& [key, position, value] : node.entries) visit(key, value);
+}
+
 // Written by hand because libyaml's emitter escapes all characters beyond the first plane, which
 // peers write as they are; in all else the two agree.
 // [impl->swdd~api-object-serialization~1]
@@ -90,8 +126,9 @@ class Writer {
  public:
   explicit Writer(KeyOrder first) : first_(first) {}
 
-  [[nodiscard]] std::string write(const Tree& tree) && {
-    write_inline(tree, 0);
+  template <class Node>
+  [[nodiscard]] std::string write(const Node& node) && {
+    write_inline(node, 0);
     return std::move(text_);
   }
 
@@ -99,17 +136,18 @@ class Writer {
   enum class Place : std::uint8_t { kAfterKey, kInline };
 
   // A node that begins on the current line, whose further lines have the given indentation.
-  void write_inline(const Tree& tree, std::size_t indent) {
-    if (const Tree::Map map = tree.entries(); !map.empty()) return write_map(map, indent);
-    if (const auto* list = tree.list(); list != nullptr && !list->empty())
-      return write_list(*list, indent);
+  template <class Node>
+  void write_inline(const Node& node, std::size_t indent) {
+    if (has_entries(node)) return write_map(node, indent);
+    if (const auto* list = items_of(node)) return write_list(*list, indent);
     // The content of a block is indented even where nothing is around it.
-    write_scalar(tree, indent == 0 ? kIndent : indent);
+    write_scalar(node, indent == 0 ? kIndent : indent);
   }
 
-  void write_map(const Tree::Map& map, std::size_t indent) {
+  template <class Node>
+  void write_map(const Node& map, std::size_t indent) {
     bool first = true;
-    for_each_ordered(map, first_, [&](const std::string& key, const Tree& value) {
+    for_each_entry(map, first_, [&](const std::string& key, const Node& value) {
       if (!std::exchange(first, false)) text_.append(indent, ' ');
       if (is_simple_key(key)) {
         write_string(key, indent + kIndent);
@@ -126,7 +164,8 @@ class Writer {
     });
   }
 
-  void write_list(const Tree::List& list, std::size_t indent) {
+  template <class List>
+  void write_list(const List& list, std::size_t indent) {
     bool first = true;
     for (const auto& item : list) {
       if (!std::exchange(first, false)) text_.append(indent, ' ');
@@ -135,11 +174,12 @@ class Writer {
     }
   }
 
-  void write_after_key(const Tree& value, std::size_t indent) {
-    if (const Tree::Map map = value.entries(); !map.empty()) {
+  template <class Node>
+  void write_after_key(const Node& value, std::size_t indent) {
+    if (has_entries(value)) {
       begin_line(indent + kIndent);
-      write_map(map, indent + kIndent);
-    } else if (const auto* list = value.list(); list != nullptr && !list->empty()) {
+      write_map(value, indent + kIndent);
+    } else if (const auto* list = items_of(value)) {
       begin_line(indent);
       write_list(*list, indent);
     } else {
@@ -157,6 +197,19 @@ class Writer {
       text_ += *boolean ? "true" : "false";
     else
       text_ += tree.is_map() ? "{}" : tree.list() != nullptr ? "[]" : "null";
+    end_line();
+  }
+
+  void write_scalar(const YamlNode& node, std::size_t indent) {
+    const bool is_plain = node.style == YamlNode::Style::kPlain;
+    if (node.kind != YamlNode::Kind::kScalar)
+      text_ += node.kind == YamlNode::Kind::kMap ? "{}" : "[]";
+    else if (is_plain && node.text.find('\n') == std::string::npos)
+      text_ += node.text.empty() ? "null" : node.text;
+    else if (is_plain || style_of(node.text) != Style::kPlain || is_text_to_every_reader(node.text))
+      write_string(node.text, indent);
+    else
+      write_single_quoted(node.text);
     end_line();
   }
 
@@ -271,5 +324,7 @@ class Writer {
 }  // namespace
 
 std::string write_yaml(const Tree& tree, KeyOrder first) { return Writer(first).write(tree); }
+
+std::string write_yaml(const YamlNode& node) { return Writer({}).write(node); }
 
 }  // namespace tiphys

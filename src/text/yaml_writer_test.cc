@@ -125,5 +125,41 @@ TEST(YamlWriter, WhatIsWrittenIsReadBackAsTheSame) {
   }));
 }
 
+// -- What was read -----------------------------------------------------------------------------------------------------
+
+TEST(YamlWriter, WritesWhatWasReadInItsOrder) {
+  const std::vector<std::pair<std::string, std::string>> rows{
+      {"b: 1\na: 2\n", "b: 1\na: 2\n"},
+      {"{\"b\":\"v1\",\"a\":[{\"y\":\"i\"},[]],\"c\":{}}", "b: v1\na:\n- y: i\n- []\nc: {}\n"},
+      {"a:\n    - x\n    -   y: z\n", "a:\n- x\n- y: z\n"},
+      {"a:\nb: ~\nc: Null\n", "a: null\nb: ~\nc: Null\n"},
+      // What it means is up to its reader: 0644 may be a string, a number in base 10 or one in base 8.
+      {"a: 0644\nb: -1.5e3\nc: yes\nd: 1_000\n", "a: 0644\nb: -1.5e3\nc: yes\nd: 1_000\n"},
+      {"a: 'yes'\nb: \"On\"\nc: 'abc'\nd: '/a'\n", "a: 'yes'\nb: 'On'\nc: abc\nd: /a\n"},
+      {"a: '1'\nb: '1:30'\nc: '2001-01-01'\nd: ''\n",
+       "a: '1'\nb: '1:30'\nc: '2001-01-01'\nd: ''\n"},
+      {"a: 'it''s'\nb: \"\\t\"\nc: '5''s'\n", "a: it's\nb: \"\\t\"\nc: '5''s'\n"},
+      {"a: |\n  x\n  y\nb: >-\n  x\n  y\nc: x\n  y\n\n  z\n",
+       "a: |\n  x\n  y\nb: x y\nc: |-\n  x y\n  z\n"},
+      {"a: &x {k: v}\nb: *x\n", "a:\n  k: v\nb:\n  k: v\n"},
+      {"!!str 5", "'5'\n"},
+  };
+  for (const auto& [text, written] : rows) {
+    const auto node = parse_yaml(text);
+    ASSERT_TRUE(node) << text;
+    EXPECT_EQ(write_yaml(*node), written);
+  }
+}
+
+TEST(YamlWriter, WhatWasReadAndWrittenIsReadAsTheSame) {
+  EXPECT_TRUE(rc::check([](const Tree& tree) {
+    const auto node = parse_yaml(write_yaml(tree));
+    RC_ASSERT(node.has_value());
+    const auto again = parse_yaml(write_yaml(*node));
+    RC_ASSERT(again.has_value());
+    RC_ASSERT(to_tree(*again).value() == to_tree(*node).value());
+  }));
+}
+
 }  // namespace
 }  // namespace tiphys
