@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -367,6 +368,25 @@ struct Capture {
   bool was_cut = false;
 };
 
+// How a process ended, once its pidfd says that it did; nothing when the system does not tell. It is reaped by that.
+std::optional<ProcessEnd> reap(int pidfd) {
+  siginfo_t info{};
+  if (::waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED | WNOHANG) != 0 ||
+      info.si_pid == 0)
+    return std::nullopt;
+  ProcessEnd end;
+  (info.si_code == CLD_EXITED ? end.exit_code : end.signal) = info.si_status;
+  return end;
+}
+
+// Nobody may take a failure for a success.
+tl::unexpected<Error> unknown_end() {
+  return fail(Code::kUnknown, "it has ended, but the system does not say how");
+}
+
+// What a followed child writes is read into here.
+constexpr std::size_t kReadSize = std::size_t{32} << 10U;
+
 }  // namespace
 
 struct Processes::Impl : std::enable_shared_from_this<Impl> {
@@ -449,31 +469,189 @@ struct Processes::Impl : std::enable_shared_from_this<Impl> {
   void ended(ProcessNumber number, const ProcessPtr& process) {
     // While it is not reaped its group still is its own: what did not heed the order to end is not left behind.
     if (process->timed_out || process->cancelled) process->kill_group(SIGKILL);
-    siginfo_t info{};
-    const bool is_known = ::waitid(P_PIDFD, static_cast<id_t>(process->pidfd.native_handle()),
-                                   &info, WEXITED | WNOHANG) == 0 &&
-                          info.si_pid != 0;
+    auto end = reap(process->pidfd.native_handle());
     process->out.drain();
     process->err.drain();
     process->close();
     processes.erase(number);
     if (process->cancelled) return process->done(fail(Code::kCancelled, "cancelled"));
-    // Nobody may take a failure for a success.
-    if (!is_known)
-      return process->done(fail(Code::kUnknown, "it has ended, but the system does not say how"));
-    ProcessEnd end;
-    (info.si_code == CLD_EXITED ? end.exit_code : end.signal) = info.si_status;
-    end.out = std::move(process->out.text);
-    end.err = std::move(process->err.text);
-    end.out_was_cut = process->out.was_cut;
-    end.err_was_cut = process->err.was_cut;
-    end.timed_out = process->timed_out;
-    process->done(std::move(end));
+    if (!end) return process->done(unknown_end());
+    end->out = std::move(process->out.text);
+    end->err = std::move(process->err.text);
+    end->out_was_cut = process->out.was_cut;
+    end->err_was_cut = process->err.was_cut;
+    end->timed_out = process->timed_out;
+    process->done(*std::move(end));
+  }
+
+  // -- Followed processes
+
+  struct FollowedPipe {
+    FollowedPipe(const asio::any_io_executor& executor, Descriptor descriptor, OutputPipe name)
+        : pipe(executor, descriptor.release()), which(name) {}
+
+    void close() {
+      ErrorCode ignored;
+      pipe.close(ignored);
+    }
+
+    asio::posix::stream_descriptor pipe;
+    const OutputPipe which;
+    bool is_awaited = false;
+    // Once the process has ended: what it had written by then. A grandchild may go on writing for ever.
+    std::optional<std::size_t> left;
+  };
+
+  struct Followed {
+    Followed(const asio::any_io_executor& executor, Started started, bool stays, ProcessReader told)
+        : pid(started.pid),
+          pidfd(executor, started.pidfd.release()),
+          out(executor, std::move(started.out), OutputPipe::kOut),
+          err(executor, std::move(started.err), OutputPipe::kErr),
+          outlives_us(stays),
+          reader(std::move(told)) {}
+
+    void kill_group(int signal) const {
+      if (!has_ended) ::kill(-pid, signal);
+    }
+    void close() {
+      ErrorCode ignored;
+      pidfd.close(ignored);
+      out.close();
+      err.close();
+    }
+
+    const pid_t pid;
+    asio::posix::stream_descriptor pidfd;
+    FollowedPipe out;
+    FollowedPipe err;
+    const bool outlives_us;
+    ProcessReader reader;
+    bool is_paused = false;
+    bool cancelled = false;
+    bool has_ended = false;  // it is reaped: its number may be somebody else's
+    std::optional<ProcessEnd> end;
+  };
+  using FollowedPtr = std::shared_ptr<Followed>;
+
+  void watch(ProcessNumber number, const FollowedPtr& process) {
+    await_output(number, process, process->out);
+    await_output(number, process, process->err);
+    await_end(number, process);
+  }
+
+  void await_end(ProcessNumber number, const FollowedPtr& process) {
+    process->pidfd.async_wait(asio::posix::stream_descriptor::wait_read,
+                              [weak = weak_from_this(), number, process](const ErrorCode& error) {
+                                const auto self = weak.lock();
+                                if (!self || error) return;
+                                if (is_ready(process->pidfd.native_handle(), POLLIN))
+                                  self->ended(number, process);
+                                else
+                                  self->await_end(number, process);
+                              });
+  }
+
+  void await_output(ProcessNumber number, const FollowedPtr& process, FollowedPipe& pipe) {
+    if (!pipe.pipe.is_open() || std::exchange(pipe.is_awaited, true)) return;
+    pipe.pipe.async_wait(asio::posix::stream_descriptor::wait_read,
+                         [weak = weak_from_this(), number, process, &pipe](const ErrorCode& error) {
+                           pipe.is_awaited = false;
+                           const auto self = weak.lock();
+                           if (self && !error) self->read_some(number, process, pipe);
+                         });
+  }
+
+  // One read, so that nobody else waits for a child that writes without end.
+  void read_some(ProcessNumber number, const FollowedPtr& process, FollowedPipe& pipe) {
+    if (!pipe.pipe.is_open() || process->is_paused || process->cancelled) return;
+    const auto wanted = std::min(pipe.left.value_or(kReadSize), kReadSize);
+    const auto size = wanted == 0 ? 0 : ::read(pipe.pipe.native_handle(), buffer.get(), wanted);
+    // Asio may have spoken of an earlier descriptor. What an ended process left is there and stays there.
+    const bool is_empty = size < 0 && (errno == EINTR || (errno == EAGAIN && !pipe.left));
+    if (size > 0) {
+      const auto count = static_cast<std::size_t>(size);
+      if (pipe.left) *pipe.left -= count;
+      process->is_paused = !process->reader.read(pipe.which, {buffer.get(), count});
+    } else if (!is_empty) {
+      pipe.close();
+    }
+    if (process->cancelled) return;
+    if (process->has_ended && pipe.left == 0) pipe.close();
+    if (!process->is_paused) await_output(number, process, pipe);
+    finish_if_read(number, process);
+  }
+
+  void ended(ProcessNumber number, const FollowedPtr& process) {
+    if (process->cancelled) process->kill_group(SIGKILL);
+    process->end = reap(process->pidfd.native_handle());
+    process->has_ended = true;
+    ErrorCode ignored;
+    process->pidfd.close(ignored);
+    if (process->cancelled) return finish(number, process);
+    for (auto* pipe : {&process->out, &process->err}) {
+      if (!pipe->pipe.is_open()) continue;
+      int left = 0;
+      ::ioctl(pipe->pipe.native_handle(), FIONREAD, &left);
+      pipe->left = static_cast<std::size_t>(left);
+      if (left == 0) pipe->close();
+    }
+    finish_if_read(number, process);
+  }
+
+  void finish_if_read(ProcessNumber number, const FollowedPtr& process) {
+    if (process->has_ended && !process->out.pipe.is_open() && !process->err.pipe.is_open())
+      finish(number, process);
+  }
+
+  void finish(ProcessNumber number, const FollowedPtr& process) {
+    if (followed.erase(number) == 0) return;
+    process->close();
+    if (process->cancelled)
+      process->reader.done(fail(Code::kCancelled, "cancelled"));
+    else if (process->end)
+      process->reader.done(*std::move(process->end));
+    else
+      process->reader.done(unknown_end());
+  }
+
+  void read_on(ProcessNumber number) {
+    const auto process = followed.find(number);
+    if (process == followed.end() || !std::exchange(process->second->is_paused, false)) return;
+    for (auto* pipe : {&process->second->out, &process->second->err})
+      await_output(number, process->second, *pipe);
+  }
+
+  // Those that have ended are past killing, but not past telling that nobody wants the rest.
+  void cancel(ProcessNumber number, const FollowedPtr& process) {
+    process->cancelled = true;
+    process->kill_group(SIGKILL);
+    if (process->has_ended)
+      asio::post(executor, [weak = weak_from_this(), number, process] {
+        if (const auto self = weak.lock()) self->finish(number, process);
+      });
+  }
+
+  template <class Process>
+  static void end_now(const std::map<ProcessNumber, std::shared_ptr<Process>>& all) {
+    constexpr int kPatienceInMs = 1000;  // a killed process goes at once unless a device holds it
+    for (const auto& [number, process] : all)
+      if (!process->outlives_us) process->kill_group(SIGKILL);
+    for (const auto& [number, process] : all) {
+      if (!process->outlives_us && process->pidfd.is_open()) {
+        pollfd end{process->pidfd.native_handle(), POLLIN, 0};
+        ::poll(&end, 1, kPatienceInMs);
+        (void)reap(end.fd);
+      }
+      process->close();
+    }
   }
 
   const asio::any_io_executor executor;
   std::map<ProcessNumber, ProcessPtr> processes;
+  std::map<ProcessNumber, FollowedPtr> followed;
   ProcessNumber last_number = 0;
+  const std::unique_ptr<char[]> buffer = std::make_unique_for_overwrite<char[]>(kReadSize);
 };
 
 std::string how_it_ended(const ProcessEnd& end) {
@@ -487,18 +665,8 @@ Processes::Processes(asio::any_io_executor executor)
     : impl_(std::make_shared<Impl>(std::move(executor))) {}
 
 Processes::~Processes() {
-  constexpr int kPatienceInMs = 1000;  // a killed process goes at once unless a device holds it
-  for (const auto& [number, process] : impl_->processes)
-    if (!process->outlives_us) process->kill_group(SIGKILL);
-  for (const auto& [number, process] : impl_->processes) {
-    if (!process->outlives_us) {
-      pollfd end{process->pidfd.native_handle(), POLLIN, 0};
-      ::poll(&end, 1, kPatienceInMs);
-      siginfo_t info{};
-      ::waitid(P_PIDFD, static_cast<id_t>(end.fd), &info, WEXITED | WNOHANG);
-    }
-    process->close();
-  }
+  Impl::end_now(impl_->processes);
+  Impl::end_now(impl_->followed);
 }
 
 ResourceLimit raise_descriptor_limit() {
@@ -527,7 +695,28 @@ ProcessNumber Processes::start(ProcessSpec spec, std::function<void(Result<Proce
   return number;
 }
 
+ProcessNumber Processes::follow(const ProcessSpec& spec, ProcessReader reader) {
+  const auto number = ++impl_->last_number;
+  auto started = spawn(spec);
+  if (!started) {
+    asio::post(impl_->executor, [weak = std::weak_ptr(impl_), done = std::move(reader.done),
+                                 error = std::move(started).error()] {
+      if (weak.lock()) done(fail(error));
+    });
+    return number;
+  }
+  const auto process = std::make_shared<Impl::Followed>(impl_->executor, *std::move(started),
+                                                        spec.outlives_us, std::move(reader));
+  impl_->followed.emplace(number, process);
+  impl_->watch(number, process);
+  return number;
+}
+
+void Processes::read_on(ProcessNumber process) { impl_->read_on(process); }
+
 void Processes::cancel(ProcessNumber number) {
+  if (const auto process = impl_->followed.find(number); process != impl_->followed.end())
+    return impl_->cancel(number, process->second);
   const auto process = impl_->processes.find(number);
   if (process == impl_->processes.end()) return;
   process->second->cancelled = true;

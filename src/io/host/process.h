@@ -7,6 +7,9 @@
 // input stands in memory that it can read at its own pace; what it writes is kept up to a limit and thrown away beyond,
 // so that it never waits for us. The answer is given when the child itself has ended and what it had written by then is
 // read: a grandchild that keeps the pipes open (podman's conmon does) is not waited for.
+//
+// A followed child writes to somebody who reads along. Its output is not kept, and when the reader has enough for now,
+// nothing more is read: the child then waits for us, as it would for a slow terminal.
 
 #include <boost/asio/any_io_executor.hpp>
 #include <cstddef>
@@ -16,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/instant.h"
@@ -78,6 +82,16 @@ std::string how_it_ended(const ProcessEnd& end);
 
 using ProcessNumber = std::uint64_t;
 
+enum class OutputPipe : std::uint8_t { kOut, kErr };
+
+// Of a followed process.
+struct ProcessReader {
+  // Told what came, in its order within each pipe. False: no more is wanted until read_on().
+  std::function<bool(OutputPipe, std::string_view)> read;
+  // Told once, last: after all that the process had written, or as soon as it is dead when it was cancelled.
+  std::function<void(Result<ProcessEnd>)> done;
+};
+
 // To be used on the executor's thread only, which is where answers come too.
 class Processes {
  public:
@@ -90,7 +104,11 @@ class Processes {
   // Told once, never before this returns. A program that cannot be started is an error with the system's words: kNotFound
   // where there is none of that name, else kUnavailable; a cancelled one is kCancelled.
   ProcessNumber start(ProcessSpec spec, std::function<void(Result<ProcessEnd>)> done);
-  // Kills the process with its group at once. One that has ended already is left alone.
+  // As start(), with somebody who reads along; there is no deadline, and the limits for output do not count.
+  ProcessNumber follow(const ProcessSpec& spec, ProcessReader reader);
+  // The reader of a followed process wants more. Not to be called while it is told something.
+  void read_on(ProcessNumber process);
+  // Kills the process with its group at once; nothing more of its output is told. One that has ended already is left alone.
   void cancel(ProcessNumber process);
 
  private:

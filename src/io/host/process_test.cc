@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <filesystem>
@@ -344,6 +345,168 @@ TEST_F(ProcessTest, WhoGoesKillsItsProcessesOrLeavesThem) {
   ::waitpid(std::stoi(folder_.read("left")), nullptr, 0);
   context_.restart();
   context_.run();
+}
+
+class FollowTest : public ProcessTest {
+ protected:
+  FollowTest() { processes_.emplace(context_.get_executor()); }
+
+  ProcessNumber follow(ProcessSpec spec) {
+    return processes_->follow(spec, {[this](OutputPipe pipe, std::string_view bytes) {
+                                       EXPECT_FALSE(end_) << "told after the end";
+                                       (pipe == OutputPipe::kOut ? out_ : err_).append(bytes);
+                                       return wants_more_;
+                                     },
+                                     [this](Result<ProcessEnd> end) {
+                                       EXPECT_FALSE(end_) << "ended twice";
+                                       end_ = std::move(end);
+                                     }});
+  }
+  void await_end() {
+    await([this] { return end_.has_value(); });
+  }
+
+  // While nothing is read the loop would end.
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> stay_{
+      context_.get_executor()};
+  bool wants_more_ = true;
+  std::string out_;
+  std::string err_;
+  std::optional<Result<ProcessEnd>> end_;
+};
+
+TEST_F(FollowTest, TellsWhatBothPipesSayAndThenTheEnd) {
+  follow(shell("echo one; echo two >&2; printf three; exit 5"));
+  EXPECT_FALSE(end_);
+  await_end();
+  EXPECT_EQ(out_, "one\nthree");
+  EXPECT_EQ(err_, "two\n");
+  ASSERT_TRUE(*end_);
+  EXPECT_EQ((*end_)->exit_code, 5);
+}
+
+TEST_F(FollowTest, TellsWhatCameWhileTheProcessGoesOn) {
+  const auto go = folder_.path("go");
+  ASSERT_EQ(::mkfifo(go.c_str(), 0600), 0);
+  follow(shell(concat("echo first; read line < ", go, "; echo $line")));
+  await([&] { return out_ == "first\n"; });
+  EXPECT_FALSE(end_);
+  std::ofstream(go) << "second\n";
+  await_end();
+  EXPECT_EQ(out_, "first\nsecond\n");
+}
+
+TEST_F(FollowTest, TellsALotInItsOrder) {
+  follow(shell("seq 1 100000"));
+  await_end();
+  std::string expected;
+  for (int number = 1; number <= 100'000; ++number)
+    expected += concat(std::to_string(number), "\n");
+  EXPECT_EQ(out_, expected);
+}
+
+TEST_F(FollowTest, AChildWaitsForAReaderThatHasEnough) {
+  wants_more_ = false;
+  const auto number = follow(shell(concat("yes | head -c 1000000; touch ", folder_.path("done"))));
+  // One chunk was told, at most the pipe's content more was written.
+  await([&] { return !out_.empty(); });
+  const auto told = out_.size();
+  for (int turn = 0; turn < 20; ++turn) context_.run_one_for(5ms);
+  EXPECT_EQ(out_.size(), told);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("done")));
+  EXPECT_FALSE(end_);
+  wants_more_ = true;
+  processes_->read_on(number);
+  await_end();
+  EXPECT_EQ(out_.size(), 1'000'000U);
+  EXPECT_TRUE(std::filesystem::exists(folder_.path("done")));
+}
+
+TEST_F(FollowTest, TheEndWaitsForAReaderThatHasNotSeenAll) {
+  wants_more_ = false;
+  const auto number = follow(shell(concat("yes | head -c 50000; echo $$ > ", folder_.path("pid"))));
+  await([&] { return !folder_.read("pid").empty(); });
+  await([&] { return has_ended(std::string(trim(folder_.read("pid")))); });
+  for (int turn = 0; turn < 20; ++turn) context_.run_one_for(5ms);
+  EXPECT_FALSE(end_);
+  await([&] {
+    processes_->read_on(number);  // after each chunk
+    return end_.has_value();
+  });
+  EXPECT_EQ(out_.size(), 50'000U);
+}
+
+TEST_F(FollowTest, CancellingKillsTheGroupAndTellsNothingMore) {
+  const auto number = follow(shell("sleep 1000 & echo $!; yes"));
+  await([&] { return out_.find('\n') != std::string::npos; });
+  const auto grandchild = out_.substr(0, out_.find('\n'));
+  processes_->cancel(number);
+  processes_->cancel(number);
+  const auto told = out_.size();
+  await_end();
+  ASSERT_FALSE(*end_);
+  EXPECT_EQ(end_->error().code, Code::kCancelled);
+  EXPECT_EQ(out_.size(), told);
+  await([&] { return has_ended(grandchild); });
+}
+
+TEST_F(FollowTest, CancellingWhatHasEndedUnreadTellsTheEndOnce) {
+  wants_more_ = false;
+  const auto number = follow(shell(concat("yes | head -c 50000; echo $$ > ", folder_.path("pid"))));
+  await([&] { return !folder_.read("pid").empty(); });
+  await([&] { return !state_of(std::stoi(folder_.read("pid"))); });  // reaped
+  EXPECT_FALSE(end_);
+  processes_->cancel(number);
+  EXPECT_FALSE(end_) << "told before cancel() returned";
+  await_end();
+  ASSERT_FALSE(*end_);
+  EXPECT_EQ(end_->error().code, Code::kCancelled);
+  processes_->cancel(number);
+  processes_->read_on(number);
+}
+
+TEST_F(FollowTest, DoesNotWaitForAGrandchildThatHoldsThePipes) {
+  follow(shell("sleep 1000 & echo $!; exit 4"));
+  await_end();
+  ASSERT_TRUE(*end_);
+  EXPECT_EQ((*end_)->exit_code, 4);
+  EXPECT_FALSE(has_ended(out_));
+  ::kill(std::stoi(out_), SIGKILL);
+}
+
+TEST_F(FollowTest, DoesNotReadForEverWhatAGrandchildWrites) {
+  follow(shell("yes & echo $! >&2; exit 0"));
+  await_end();
+  ::kill(std::stoi(err_), SIGKILL);
+}
+
+TEST_F(FollowTest, AMissingProgramIsAnError) {
+  follow({.program = "/nowhere/at/all"});
+  EXPECT_FALSE(end_);
+  await_end();
+  ASSERT_FALSE(*end_);
+  EXPECT_EQ(end_->error().code, Code::kNotFound);
+}
+
+TEST_F(FollowTest, WhoGoesKillsWhatItFollows) {
+  follow(shell("echo $$; exec sleep 1000"));
+  await([&] { return !out_.empty(); });
+  processes_.reset();
+  EXPECT_EQ(state_of(std::stoi(out_)), std::nullopt);
+  EXPECT_FALSE(end_);
+  stay_.reset();
+  context_.run();
+}
+
+TEST_F(FollowTest, ChainsEachTellTheirOwn) {
+  // Descriptors are used again and again: what Asio still had to say of an earlier one must not be taken for the next.
+  for (int turn = 0; turn < 200; ++turn) {
+    out_.clear();
+    end_.reset();
+    follow(shell(concat("echo ", std::to_string(turn))));
+    await_end();
+    EXPECT_EQ(out_, concat(std::to_string(turn), "\n"));
+  }
 }
 
 // A process that begins when another ends gets the numbers of its descriptors, and must not get its end.
