@@ -301,6 +301,8 @@ shell::LogStream FakeEngine::logs(ContainerId container, shell::LogOptions,
   return ++last_watch_;
 }
 
+void FakeEngine::continue_logs(shell::LogStream) {}
+
 void FakeEngine::end_logs(shell::LogStream) {}
 
 }  // namespace tiphys::sim

@@ -68,6 +68,7 @@ class FakeEngine final : public shell::Engine {
              std::function<void(Result<shell::ContainerStats>)> sink) override;
   shell::LogStream logs(shell::ContainerId container, shell::LogOptions options,
                         std::function<void(shell::LogEvent)> sink) override;
+  void continue_logs(shell::LogStream stream) override;
   void end_logs(shell::LogStream stream) override;
 
  private:

@@ -92,6 +92,8 @@ class Engine {
   virtual void stats(ContainerId container, std::function<void(Result<ContainerStats>)> sink) = 0;
   virtual LogStream logs(ContainerId container, LogOptions options,
                          std::function<void(LogEvent)> sink) = 0;
+  // The lines that were told last are dealt with.
+  virtual void continue_logs(LogStream stream) = 0;
   virtual void end_logs(LogStream stream) = 0;
 };
 

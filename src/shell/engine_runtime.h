@@ -51,6 +51,7 @@ class EngineRuntime final : public Runtime {
                  std::function<void(LogEvent)> sink) override {
     return engine_.logs(std::move(container), std::move(options), std::move(sink));
   }
+  void continue_logs(LogStream stream) override { engine_.continue_logs(stream); }
   void end_logs(LogStream stream) override { engine_.end_logs(stream); }
 
  private:

@@ -61,6 +61,7 @@ class ScriptedEngine final : public Engine {
     unexpected();
     return 0;
   }
+  void continue_logs(LogStream) override { unexpected(); }
   void end_logs(LogStream) override { unexpected(); }
 
   // Answers the oldest open call of that kind.

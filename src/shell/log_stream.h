@@ -1,6 +1,7 @@
 #pragma once
 
-// What a container has written and writes: lines as they come, then one end.
+// What a container has written and writes: lines as they come, then one end. After a batch of lines the next one comes only
+// when it is asked for, so that nothing piles up before a slow reader; the end needs no asking.
 
 #include <cstdint>
 #include <optional>

@@ -51,6 +51,8 @@ class Runtime {
   // What the container has written; LogEnd comes last. After end_logs() nothing comes any more.
   virtual LogStream logs(workload::ContainerId container, LogOptions options,
                          std::function<void(LogEvent)> sink) = 0;
+  // The lines that were told last are dealt with. A runtime without logs never waits for this.
+  virtual void continue_logs(LogStream) {}
   virtual void end_logs(LogStream stream) = 0;
 };
 

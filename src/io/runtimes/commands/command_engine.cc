@@ -446,7 +446,8 @@ CommandEngine::CommandEngine(asio::any_io_executor executor, shell::Strand& stra
       strand_(strand),
       listeners_(std::make_shared<Listeners>(log, dialect->name())),
       worker_(
-          std::make_shared<Worker>(executor_, strand, listeners_, std::move(dialect), settings)) {}
+          std::make_shared<Worker>(executor_, strand, listeners_, std::move(dialect), settings)),
+      logs_(executor_, strand, {settings.program, settings.environment, settings.limits}) {}
 
 CommandEngine::~CommandEngine() = default;
 
@@ -502,14 +503,13 @@ void CommandEngine::stats(ContainerId, std::function<void(Result<shell::Containe
   });
 }
 
-shell::LogStream CommandEngine::logs(ContainerId, shell::LogOptions,
+shell::LogStream CommandEngine::logs(ContainerId container, shell::LogOptions options,
                                      std::function<void(shell::LogEvent)> sink) {
-  strand_.post([sink = std::move(sink)] {
-    sink(shell::LogEnd{fail(Code::kUnimplemented, "logs are not supported by this version")});
-  });
-  return 0;
+  return logs_.follow(logs_arguments(options, container.value), std::move(sink));
 }
 
-void CommandEngine::end_logs(shell::LogStream) {}
+void CommandEngine::continue_logs(shell::LogStream stream) { logs_.continue_with(stream); }
+
+void CommandEngine::end_logs(shell::LogStream stream) { logs_.end(stream); }
 
 }  // namespace tiphys::commands

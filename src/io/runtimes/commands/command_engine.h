@@ -26,6 +26,7 @@
 #include "io/runtimes/commands/command_queue.h"
 #include "io/runtimes/commands/engine_output.h"
 #include "io/runtimes/commands/keeper.h"
+#include "io/runtimes/commands/log_follower.h"
 #include "shell/engine.h"
 #include "shell/log.h"
 #include "shell/strand.h"
@@ -94,6 +95,7 @@ class CommandEngine : public shell::Engine {
              std::function<void(Result<shell::ContainerStats>)> sink) override;
   shell::LogStream logs(shell::ContainerId container, shell::LogOptions options,
                         std::function<void(shell::LogEvent)> sink) override;
+  void continue_logs(shell::LogStream stream) override;
   void end_logs(shell::LogStream stream) override;
 
  private:
@@ -104,6 +106,7 @@ class CommandEngine : public shell::Engine {
   shell::Strand& strand_;
   std::shared_ptr<Listeners> listeners_;  // on the strand
   std::shared_ptr<Worker> worker_;        // on the executor
+  LogFollower logs_;                      // beside the queue: whoever follows holds up nobody
 };
 
 }  // namespace tiphys::commands

@@ -372,11 +372,51 @@ TEST_F(PodmanEngineTest, WhatIsNotThereYetSaysSo) {
   EXPECT_EQ(
       error_of(answer_of<shell::ContainerStats>([&](auto sink) { engine().stats({"c1"}, sink); })),
       "statistics of containers are not supported by this version");
-  std::optional<Status> end;
-  engine().logs({"c1"}, {},
-                [&](const shell::LogEvent& event) { end = std::get<shell::LogEnd>(event).status; });
-  ASSERT_TRUE(loop_.await([&] { return end.has_value(); }));
-  EXPECT_EQ(error_of(*end), "logs are not supported by this version");
+}
+
+TEST_F(PodmanEngineTest, FollowsLogsBesideWhateverElseItIsAsked) {
+  on("logs", "echo one; echo two; exec sleep 1000");
+  on("start", "echo c1");
+  Lines lines;
+  bool has_ended = false;
+  std::vector<shell::LogStream> streams;
+  const std::size_t many = commands::kMaxCreates + commands::kMaxOtherCommands + 1;
+  for (std::size_t i = 0; i < many; ++i)
+    streams.push_back(engine().logs(
+        {"c1"}, {.follow = true, .tail = 2, .since = {}, .until = {}}, [&](shell::LogEvent event) {
+          match(
+              std::move(event),
+              [&](const shell::LogLines& e) {
+                lines.insert(lines.end(), e.lines.begin(), e.lines.end());
+              },
+              [&](const shell::LogEnd&) { has_ended = true; });
+        }));
+  ASSERT_TRUE(loop_.await([&] { return lines.size() == 2 * many; }));
+  EXPECT_TRUE(start());
+  EXPECT_FALSE(has_ended);
+  auto calls = taken_calls();
+  EXPECT_EQ(std::erase(calls, "logs -f --tail 2 c1"), many);
+  for (const auto stream : streams) engine().end_logs(stream);
+  EXPECT_TRUE(start());
+  EXPECT_FALSE(has_ended);
+}
+
+TEST_F(PodmanEngineTest, TheNextLinesComeWhenTheyAreAskedFor) {
+  on("logs", "seq 1 3000");
+  std::size_t lines = 0;
+  bool has_ended = false;
+  const auto stream = engine().logs({"c1"}, {}, [&](shell::LogEvent event) {
+    match(
+        std::move(event), [&](const shell::LogLines& e) { lines += e.lines.size(); },
+        [&](const shell::LogEnd&) { has_ended = true; });
+  });
+  ASSERT_TRUE(loop_.await([&] { return lines > 0; }));
+  EXPECT_LT(lines, 3000U);
+  ASSERT_TRUE(loop_.await([&] {
+    engine().continue_logs(stream);
+    return has_ended;
+  }));
+  EXPECT_EQ(lines, 3000U);
 }
 
 // -- As a runtime ----------------------------------------------------------------------------------------------------
