@@ -153,6 +153,13 @@ void AgentMachine::finish_arrival(Instant now) {
   managed.reserve(roster_.size());
   for (const auto& [name, loop] : roster_) managed.push_back(name);
 
+  // What waits without a loop and is not wanted any more goes before a container of its name is looked at.
+  std::vector<Operation> called_off;
+  for (const auto& name : queue_.names())
+    if (!arrival.wanted.contains(name) && !roster_.contains(name))
+      called_off.emplace_back(DeleteWorkload{{queue_.waiting_instance(name), {}}});
+  schedule(std::move(called_off), now);
+
   const auto action_for = [&](const FoundWorkload& found) {
     const auto wanted = arrival.wanted.find(found.instance.workload.value);
     return harmonise(
@@ -176,9 +183,6 @@ void AgentMachine::finish_arrival(Instant now) {
       operations.emplace_back(ChangeWorkload{wanted->second, {loop.instance(), {}}});
     }
   }
-  for (const auto& name : queue_.names())
-    if (!arrival.wanted.contains(name) && !roster_.contains(name))
-      operations.emplace_back(DeleteWorkload{{queue_.waiting_spec(name)->instance(), {}}});
   // [impl->swdd~agent-existing-workloads-starts-new-if-not-found~1]
   for (const auto& [name, spec] : arrival.wanted)
     if (!roster_.contains(name) && !arrival.reused.contains(name))
@@ -226,6 +230,9 @@ void AgentMachine::adopt(const FoundWorkload& found, Arrival& arrival, Instant n
     take_away(found);
     return;
   }
+  // What waited under that name waits no longer: the container decides.
+  if (spec != nullptr && action != Action::kReuse)
+    drop_waiting(name, &spec->instance(), std::nullopt, now);
   switch (action) {
     case Action::kResume:
       tell(open_loop(std::make_unique<Loop>(++last_loop_, spec, settings_.retries)),
@@ -299,13 +306,9 @@ void AgentMachine::leaving_answered(const workload::Event& event, Token token, I
     delete_leaving(found);
   } else {
     const std::string& name = found.instance.workload.value;
-    const auto managed = roster_.find(name);
-    const auto speaks = [&](const Loop& loop) {
-      return loop.instance() == found.instance ||
-             (loop.wanted() != nullptr && loop.wanted()->instance() == found.instance);
-    };
+    const Loop* loop = loop_of(name);
     const WorkloadSpecPtr waiting = queue_.waiting_spec(name);
-    if ((managed != roster_.end() && speaks(*managed->second)) ||
+    if ((loop != nullptr && loop->speaks_of(found.instance)) ||
         (waiting != nullptr && waiting->instance() == found.instance))
       return;
     effects_.emplace_back(

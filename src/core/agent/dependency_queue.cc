@@ -173,6 +173,14 @@ WorkloadSpecPtr DependencyQueue::waiting_spec(const std::string& workload) const
   return entry == entries_.end() ? nullptr : spec_of(entry->second.operation);
 }
 
+const InstanceName& DependencyQueue::waiting_instance(const std::string& workload) const {
+  return match(
+      entries_.at(workload).operation,
+      [](const DeleteWorkload& o) -> const InstanceName& { return o.old.instance; },
+      [](const ClearWorkload& o) -> const InstanceName& { return o.old; },
+      [](const auto& o) -> const InstanceName& { return o.spec->instance(); });
+}
+
 bool DependencyQueue::keeps(const std::string& runtime, const InstanceName& instance,
                             const workload::ContainerId& container) const {
   const auto entry = entries_.find(instance.workload.value);

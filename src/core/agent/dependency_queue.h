@@ -75,6 +75,8 @@ class DependencyQueue {
   }
   // The spec that waits to be created, if one does.
   [[nodiscard]] WorkloadSpecPtr waiting_spec(const std::string& workload) const;
+  // The instance that the operation which waits is about: the new one, or the one to be deleted.
+  [[nodiscard]] const InstanceName& waiting_instance(const std::string& workload) const;
   // Is that ended container to be started again by an operation that waits?
   [[nodiscard]] bool keeps(const std::string& runtime, const InstanceName& instance,
                            const workload::ContainerId& container) const;

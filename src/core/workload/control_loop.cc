@@ -118,6 +118,13 @@ WorkloadSpecPtr ControlLoop::wanted() const {
   return spec_;
 }
 
+bool ControlLoop::speaks_of(const InstanceName& instance) const {
+  const WorkloadSpecPtr spec = wanted();
+  const bool has_nothing = stage_ == Stage::kSettled && spec_ == nullptr;
+  return (spec != nullptr && spec->instance() == instance) ||
+         (!has_nothing && instance_ == instance);
+}
+
 bool ControlLoop::lacks(const std::string& runtime, const InstanceName& instance) const {
   return stage_ == Stage::kSettled && !container_ && spec_ != nullptr && runtime == runtime_ &&
          instance == instance_;
@@ -134,8 +141,10 @@ bool ControlLoop::may_own(const std::string& runtime, const InstanceName& instan
 Effects ControlLoop::command(Target target) {
   Effects effects;
   next_restart_pause_ = {};
-  if (const auto& newest = waiting_ ? waiting_ : target_; newest && target.spec != nullptr)
+  if (const auto& newest = waiting_ ? waiting_ : target_)
     target.anew = newest->ends || newest->anew;
+  else
+    target.anew = began_anew_;
   if (silent_ && !replaces_quietly(target)) {
     silent_ = false;
     if (stage_ == Stage::kDeleting || stage_ == Stage::kClearing)
@@ -230,6 +239,7 @@ Effects ControlLoop::arrive() {
     return effects;
   }
   stage_ = Stage::kSettled;
+  began_anew_ = target.anew && target.spec == nullptr;
   spec_ = std::move(target.spec);
   if (spec_ != nullptr) {
     instance_ = spec_->instance();

@@ -202,6 +202,8 @@ class ControlLoop {
                              const ContainerId& container) const;
   // The instance whose states the loop reports now.
   [[nodiscard]] const InstanceName& instance() const { return instance_; }
+  // Whether it has something of that instance, or will have.
+  [[nodiscard]] bool speaks_of(const InstanceName& instance) const;
   // What it last said of that instance, if anything.
   [[nodiscard]] const std::optional<ExecutionState>& last_report() const { return last_report_; }
   // The instance was left behind and went without a word; nothing of it will be told any more.
@@ -224,7 +226,7 @@ class ControlLoop {
   struct Target {
     WorkloadSpecPtr spec = nullptr;
     bool ends = false;
-    bool anew = false;  // it was to end before: the spec begins a new life, in whatever runtime
+    bool anew = false;  // it was to end before: what comes begins a new life, in whatever runtime
   };
 
   Effects handle(const Event& event, Instant now);
@@ -273,9 +275,10 @@ class ControlLoop {
   std::optional<Target> waiting_;  // the newest command while a call is under way
   std::optional<Target> target_;   // where kDeleting and kBetweenDeletes lead to
   ClearFolder::Part clearing_ = ClearFolder::Part::kFiles;  // what kClearing takes away
-  bool gone_ = false;    // without a word, and nothing has taken its place yet
-  bool silent_ = false;  // what is being deleted was left behind and has a successor
-  int failures_ = 0;     // of creating the current spec
+  bool began_anew_ = false;  // a new life has begun, with nothing in it yet
+  bool gone_ = false;        // without a word, and nothing has taken its place yet
+  bool silent_ = false;      // what is being deleted was left behind and has a successor
+  int failures_ = 0;         // of creating the current spec
   Duration delete_pause_ = kFirstDeletePause;
   Instant watched_since_;          // when the current container was created or found
   Duration next_restart_pause_{};  // zero until a container ended too soon
