@@ -103,9 +103,12 @@ std::vector<Arguments> calls_with(const Json& scenario, const char* word) {
   return calls;
 }
 
+// And in one argument, so that it is none of its own whatever it begins with.
 Arguments with_full_name(Arguments arguments, const std::string& name) {
   const auto option = std::find(arguments.begin(), arguments.end(), "--name");
-  if (option != arguments.end()) *std::next(option) = name;
+  if (option == arguments.end()) return arguments;
+  *option = concat("--name=", name);
+  arguments.erase(std::next(option));
   return arguments;
 }
 

@@ -1,5 +1,7 @@
 #include "io/runtimes/commands/container_arguments.h"
 
+#include <cstring>
+
 #include "base/strings.h"
 #include "shell/owner_labels.h"
 
@@ -31,7 +33,8 @@ Arguments make_arguments(const std::vector<std::string>& command, const shell::O
                          const shell::ContainerSpec& spec) {
   Arguments arguments = spec.general_options;
   append(arguments, command);
-  append(arguments, {"--name", spec.name});
+  // In one argument: a name that begins with a dash is no option, and the engine says what it thinks of it.
+  arguments.push_back(concat("--name=", spec.name));
   append(arguments, spec.create_options);
   for (const auto& mount : spec.mounts) arguments.push_back(mount_option(mount));
   shell::Labels labels = shell::owner_labels(owner);
@@ -60,7 +63,10 @@ Arguments start_arguments(const std::vector<std::string>& general_options,
 }
 
 Arguments kill_arguments(const shell::ContainerId& container, int signal) {
-  return {"kill", "--signal", std::to_string(signal), container.value};
+  // nerdctl knows signals by their names only.
+  const char* name = ::sigabbrev_np(signal);
+  return {"kill", concat("--signal=", name == nullptr ? std::to_string(signal) : name),
+          container.value};
 }
 
 std::string shown(std::string_view program, const Arguments& arguments) {

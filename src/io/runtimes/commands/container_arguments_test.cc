@@ -27,8 +27,8 @@ shell::ContainerSpec spec_of_all_fields() {
 TEST(ContainerArguments, RunHasTheOrderThatLetsTheRightOneWin) {
   EXPECT_EQ(
       run_arguments(kAnkaios, spec_of_all_fields()),
-      (Arguments{"--root", "/x", "run", "--detach", "--name", "web.aaa.agent_A", "-e", "K=V",
-                 "--name", "own",
+      (Arguments{"--root", "/x", "run", "--detach", "--name=web.aaa.agent_A", "-e", "K=V", "--name",
+                 "own",
                  "--mount=type=bind,source=/run/ankaios/agent_A_io/web.aaa/control_interface,"
                  "destination=/run/ankaios/control_interface",
                  "--mount=type=bind,source=/host/a.conf,destination=/etc/a.conf,readonly=true",
@@ -41,14 +41,23 @@ TEST(ContainerArguments, OtherPartsHaveLabelsOfTheirOwn) {
   spec.name = "lrp-1";
   spec.image = "i";
   EXPECT_EQ(create_arguments({"diego", AgentName{"cell_1"}}, spec),
-            (Arguments{"create", "--name", "lrp-1", "--label=tiphys.agent=cell_1",
+            (Arguments{"create", "--name=lrp-1", "--label=tiphys.agent=cell_1",
                        "--label=tiphys.owner=diego", "i"}));
+}
+
+TEST(ContainerArguments, ANameIsNoOptionWhateverItBeginsWith) {
+  shell::ContainerSpec spec;
+  spec.name = "-x";
+  spec.image = "i";
+  const auto arguments = run_arguments(kAnkaios, spec);
+  EXPECT_EQ(arguments.at(2), "--name=-x");
 }
 
 TEST(ContainerArguments, TheOthersAreShort) {
   EXPECT_EQ(start_arguments({"--log-level", "debug"}, kId),
             (Arguments{"--log-level", "debug", "start", "2eecc489"}));
-  EXPECT_EQ(kill_arguments(kId, 15), (Arguments{"kill", "--signal", "15", "2eecc489"}));
+  EXPECT_EQ(kill_arguments(kId, 15), (Arguments{"kill", "--signal=TERM", "2eecc489"}));
+  EXPECT_EQ(kill_arguments(kId, 40), (Arguments{"kill", "--signal=40", "2eecc489"}));
 }
 
 TEST(ContainerArguments, AreShownInQuotesAsTheyAre) {

@@ -5,9 +5,8 @@
 
 #include <optional>
 
-#include "base/match.h"
 #include "io/runtimes/commands/container_config.h"
-#include "io/runtimes/commands/test_world.h"
+#include "io/runtimes/commands/test_engine.h"
 #include "io/runtimes/podman/podman_output.h"
 #include "shell/engine_runtime.h"
 
@@ -15,120 +14,18 @@ namespace tiphys::podman {
 namespace {
 
 using namespace std::chrono_literals;
-using commands::TestFolder;
-using commands::TestLoop;
-using shell::Container;
+using commands::error_of;
+using commands::kStandIn;
+using commands::Lines;
 using shell::ContainerId;
 using shell::Owner;
-using Lines = std::vector<std::string>;
 
-const Owner kOwner{"ankaios", AgentName{"agent_A"}};
-constexpr const char* kNone = "[]";
+const Owner kOwner = commands::kTestOwner;
 
-// A podman that notes how it was called and then does what the test wrote for that command.
-constexpr const char* kStandIn = R"(#!/bin/sh
-folder=$(dirname "$0")
-for command; do case $command in -*) ;; *) break;; esac; done
-printf '%s\n' "$*" >> "$folder/calls"
-. "$folder/on-$command"
-)";
-
-class PodmanEngineTest : public testing::Test {
+class PodmanEngineTest : public commands::StandInTest<PodmanEngine> {
  protected:
-  PodmanEngineTest() {
-    folder_.write("podman", kStandIn, 0755);
-    on("ps", concat("echo '", kNone, "'"));
-    on("stop", ":");
-    on("rm", ":");
-    settings_.program = folder_.path("podman");
-  }
-
-  void on(std::string_view command, std::string_view script) {
-    folder_.write(concat("on-", command), script);
-  }
-
-  // How often each command was called since the last look.
-  Lines taken_calls() {
-    const auto text = folder_.read("calls");
-    std::filesystem::remove(folder_.path("calls"));
-    Lines lines;
-    for (const auto line : split(trim(text), '\n'))
-      if (!line.empty()) lines.emplace_back(line);
-    return lines;
-  }
-
-  PodmanEngine& engine() {
-    if (!engine_) engine_.emplace(loop_.context.get_executor(), loop_, loop_, settings_);
-    return *engine_;
-  }
-
-  template <class T, class Call>
-  Result<T> answer_of(Call call) {
-    std::optional<Result<T>> answer;
-    int answers = 0;
-    call([&](Result<T> told) {
-      answer = std::move(told);
-      ++answers;
-    });
-    EXPECT_EQ(answers, 0);
-    EXPECT_TRUE(loop_.await([&] { return answers > 0; }));
-    EXPECT_EQ(answers, 1);
-    return answer ? *answer : Result<T>(fail(Code::kInternal, "no answer"));
-  }
-
-  Result<ContainerId> create(bool start = true) {
-    return answer_of<ContainerId>([&](auto sink) {
-      shell::ContainerSpec spec;
-      spec.name = "web.aaa.agent_A";
-      spec.image = "img";
-      spec.arguments = {"one"};
-      spec.labels = {{"name", "web.aaa.agent_A"}};
-      engine().create(kOwner, spec, start, sink);
-    });
-  }
-  Status start() {
-    return answer_of<void>([&](auto sink) { engine().start({"c1"}, {"--g"}, sink); });
-  }
-  Status remove() {
-    return answer_of<void>([&](auto sink) { engine().remove({"c1"}, sink); });
-  }
-  Result<std::vector<Container>> list(const Owner& owner = kOwner) {
-    return answer_of<std::vector<Container>>([&](auto sink) { engine().list(owner, sink); });
-  }
-  // "id state" of each
-  Lines listed(const Owner& owner = kOwner) {
-    const auto containers = list(owner);
-    if (!containers) return {containers.error().message};
-    Lines lines;
-    for (const auto& container : *containers)
-      lines.push_back(
-          concat(container.id.value, " ", to_string(execution_state_of(container.status))));
-    return lines;
-  }
-
-  void listen() {
-    engine().watch(kOwner, [this](const shell::EngineEvent& event) {
-      match(
-          event,
-          [this](const shell::ContainerChanged& e) {
-            events_.push_back(concat(e.id.value, " ", to_string(execution_state_of(e.status))));
-          },
-          [this](const shell::ChangesLost&) { events_.emplace_back("lost"); });
-    });
-  }
-
-  [[nodiscard]] std::string execution_of(std::string_view arguments) const {
-    return concat(". Execution of '", settings_.program, " ", arguments, "'");
-  }
-
-  TestFolder folder_;
-  TestLoop loop_;
-  PodmanSettings settings_;
-  std::optional<PodmanEngine> engine_;
-  Lines events_;
+  PodmanEngineTest() { on("ps", "echo '[]'"); }
 };
-
-std::string error_of(const auto& result) { return result ? "no error" : result.error().message; }
 
 // -- Commands --------------------------------------------------------------------------------------------------------
 
@@ -140,7 +37,7 @@ TEST_F(PodmanEngineTest, CreatesAndAnswersWithTheId) {
   taken_calls();
   EXPECT_EQ(create().value().value, "c1");
   EXPECT_EQ(taken_calls(),
-            (Lines{"run --detach --name web.aaa.agent_A --label=name=web.aaa.agent_A "
+            (Lines{"run --detach --name=web.aaa.agent_A --label=name=web.aaa.agent_A "
                    "--label=agent=agent_A img one"}));
   on("create", "echo c2");
   EXPECT_EQ(create(false).value().value, "c2");
@@ -152,7 +49,7 @@ TEST_F(PodmanEngineTest, StartsAgainAndSignals) {
   EXPECT_EQ(error_of(start()), "no error");
   EXPECT_EQ(error_of(answer_of<void>([&](auto sink) { engine().signal({"c1"}, 15, sink); })),
             "no error");
-  EXPECT_EQ(taken_calls(), (Lines{"--g start c1", "kill --signal 15 c1"}));
+  EXPECT_EQ(taken_calls(), (Lines{"--g start c1", "kill --signal=TERM c1"}));
 }
 
 // [utest->swdd~podman-delete-workload-stops-and-removes-workload~1]
@@ -203,7 +100,7 @@ TEST_F(PodmanEngineTest, AFailedCommandIsToldInPodmansWords) {
   on("run", "printf '  Error: no such image\\nsecond line \\n' >&2; echo c1; exit 125");
   EXPECT_EQ(error_of(create()),
             "Error: no such image\nsecond line" +
-                execution_of("\"run\" \"--detach\" \"--name\" \"web.aaa.agent_A\" "
+                execution_of("\"run\" \"--detach\" \"--name=web.aaa.agent_A\" "
                              "\"--label=name=web.aaa.agent_A\" \"--label=agent=agent_A\" \"img\" "
                              "\"one\""));
   on("start", "exit 1");
@@ -221,7 +118,7 @@ TEST_F(PodmanEngineTest, AMissingPodmanIsToldWithTheNextStep) {
 }
 
 TEST_F(PodmanEngineTest, APodmanThatMayNotBeRunIsToldSo) {
-  folder_.write("podman", kStandIn, 0644);
+  folder_.write("program", kStandIn, 0644);
   EXPECT_EQ(error_of(start()), concat("Error: 'cannot start '", settings_.program,
                                       "': Permission denied'. Could not "
                                       "spawn command '",
@@ -311,7 +208,7 @@ TEST_F(PodmanEngineTest, WhateverIsDoneHereMakesTheNextListingAFreshOne) {
   start();
   listed();
   EXPECT_EQ(taken_calls(),
-            (Lines{"run --detach --name web.aaa.agent_A --label=name=web.aaa.agent_A "
+            (Lines{"run --detach --name=web.aaa.agent_A --label=name=web.aaa.agent_A "
                    "--label=agent=agent_A img one",
                    "ps --all --format=json", "--g start c1", "ps --all --format=json"}));
   on("rm", "exit 1");
