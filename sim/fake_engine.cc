@@ -23,6 +23,8 @@ std::string phase_word(const ContainerStatus& status) {
       return "running";
     case ContainerPhase::kExited:
       return concat("exited ", std::to_string(status.exit_code));
+    case ContainerPhase::kDead:
+      return concat("dead ", std::to_string(status.exit_code));
     case ContainerPhase::kStopping:
       return "stopping";
     case ContainerPhase::kUnknown:

@@ -12,6 +12,8 @@ ExecutionState execution_state_of(const ContainerStatus& status) {
       return ExecutionState(Phase::kRunningOk);
     case ContainerPhase::kExited:
       if (status.exit_code == 0) return ExecutionState(Phase::kSucceededOk);
+      [[fallthrough]];
+    case ContainerPhase::kDead:
       return ExecutionState(Phase::kFailedExecFailed,
                             concat("Exit code: '", std::to_string(status.exit_code), "'"));
     case ContainerPhase::kStopping:

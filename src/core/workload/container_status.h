@@ -13,6 +13,7 @@ enum class ContainerPhase : std::uint8_t {
   kStarting,  // made, not running yet
   kRunning,
   kExited,
+  kDead,  // ended badly, whatever its exit code says
   kStopping,
   kUnknown,  // paused, or a word that we do not know
   kGone,     // the engine does not know it any more

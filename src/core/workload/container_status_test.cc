@@ -15,6 +15,8 @@ TEST(ContainerStatus, MeansAnExecutionState) {
            {{ContainerPhase::kRunning, "running"}, "Running(Ok)"},
            {{ContainerPhase::kExited, "exited", 0}, "Succeeded(Ok)"},
            {{ContainerPhase::kExited, "exited", 137}, "Failed(ExecFailed): 'Exit code: '137''"},
+           {{ContainerPhase::kDead, "dead", 0}, "Failed(ExecFailed): 'Exit code: '0''"},
+           {{ContainerPhase::kDead, "dead", 7}, "Failed(ExecFailed): 'Exit code: '7''"},
            {{ContainerPhase::kStopping, "stopping"}, "Stopping(Stopping): 'stopping'"},
            {{ContainerPhase::kUnknown, "paused"}, "Failed(Unknown): 'paused'"},
            {{ContainerPhase::kGone, ""}, "Failed(Lost)"},

@@ -33,9 +33,11 @@ shell::ContainerStatus status_by(std::span<const StateRow> table, std::string_vi
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
   for (const auto& row : table)
-    if (row.word == lower)
-      return {row.phase, std::string(word), row.phase == ContainerPhase::kExited ? exit_code : 0,
-              false};
+    if (row.word == lower) {
+      const bool has_ended =
+          row.phase == ContainerPhase::kExited || row.phase == ContainerPhase::kDead;
+      return {row.phase, std::string(word), has_ended ? exit_code : 0, false};
+    }
   return {ContainerPhase::kUnknown, std::string(word), 0, false};
 }
 
