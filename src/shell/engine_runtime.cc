@@ -27,9 +27,14 @@ EngineRuntime::EngineRuntime(Settings settings, Engine& engine, Timers& timers,
       timers_(timers),
       read_config_(std::move(read_config)) {}
 
+bool EngineRuntime::is_missing(const Result<std::vector<Container>>& listing) const {
+  return settings_.may_be_missing && !listing && listing.error().code == Code::kNotFound;
+}
+
 void EngineRuntime::list(const AgentName& agent,
                          std::function<void(Result<std::vector<agent::FoundWorkload>>)> sink) {
   engine_.list(Owner{settings_.owner.part, agent}, [this, sink = std::move(sink)](auto containers) {
+    if (is_missing(containers)) return sink(std::vector<agent::FoundWorkload>());
     if (!containers) return sink(fail(containers.error()));
     std::vector<agent::FoundWorkload> found;
     for (const auto& container : *containers)
@@ -82,6 +87,7 @@ void EngineRuntime::create(WorkloadSpecPtr spec, std::optional<ContainerId> reus
 // [impl->swdd~podman-create-workload-deletes-failed-container~1]
 void EngineRuntime::remove_all_of(const InstanceName& instance, std::function<void(Status)> done) {
   engine_.list(settings_.owner, once([this, instance, done = std::move(done)](auto containers) {
+                 if (is_missing(containers)) return done({});
                  if (!containers) return done(fail(containers.error()));
                  std::vector<ContainerId> found;
                  for (const auto& container : *containers)

@@ -34,6 +34,9 @@ class EngineRuntime final : public Runtime {
     Owner owner;
     std::string
         listing_failed;  // the additional information of a state that the engine did not tell
+    // Not every machine has this engine. One that is not there (kNotFound) has no containers: that is worth no warning, and
+    // nothing needs to be taken away from it.
+    bool may_be_missing = false;
   };
 
   EngineRuntime(Settings settings, Engine& engine, Timers& timers, ReadConfig read_config);
@@ -62,6 +65,7 @@ class EngineRuntime final : public Runtime {
     std::optional<ExecutionState> last;
   };
 
+  [[nodiscard]] bool is_missing(const Result<std::vector<Container>>& listing) const;
   void remove_all_of(const InstanceName& instance, std::function<void(Status)> done);
   void listen();
   void changed(const EngineEvent& event);

@@ -342,6 +342,36 @@ TEST_F(EngineRuntimeTest, AFailedListingIsToldAsItIs) {
   EXPECT_EQ(found->error(), unavailable);
 }
 
+TEST_F(EngineRuntimeTest, AnEngineThatMayBeMissingHasNothingWhenItIs) {
+  EngineRuntime optional({.name = "containerd",
+                          .owner = owner,
+                          .listing_failed = "Listing failed",
+                          .may_be_missing = true},
+                         engine, process, [](const WorkloadSpec&) { return ContainerSpec{}; });
+  const Error missing{Code::kNotFound, "no such program"};
+  std::optional<Result<std::vector<agent::FoundWorkload>>> found;
+  const auto list = [&](EngineRuntime& asked, const Error& error) {
+    asked.list(owner.agent, [&](auto answer) { found = std::move(answer); });
+    engine.answer_list(fail(error));
+  };
+  list(optional, missing);
+  ASSERT_TRUE(found->has_value());
+  EXPECT_EQ(found->value().size(), 0U);
+  list(optional, unavailable);
+  EXPECT_FALSE(found->has_value());
+  list(runtime, missing);
+  EXPECT_FALSE(found->has_value());
+
+  // Nor has a failed creation left anything.
+  optional.create(nginx, std::nullopt, {}, [&](CreateResult<ContainerId> created) {
+    ASSERT_FALSE(created);
+    told.push_back(created.error().cause + (created.error().left_something ? ", left" : ""));
+  });
+  engine.answer(engine.creates, Result<ContainerId>(fail(missing)));
+  engine.answer_list(fail(missing));
+  EXPECT_EQ(taken(), (Lines{"no such program"}));
+}
+
 // -- Watching --------------------------------------------------------------------------------------------------------
 
 // [utest->swdd~generic-state-checker-sends-workload-state~2]

@@ -1,6 +1,7 @@
 // ank-agent: which parts it has and what is wired to what.
 //
 //   server --HTTP/2--> AgentClient --strand--> AgentShell --> EngineRuntime --> PodmanEngine --> podman
+//                                                       EngineRuntime --> NerdctlEngine --> containerd
 //
 // The main thread is io; the machine has a thread of its own; a worker begins only if a host name is to be looked up.
 
@@ -28,6 +29,7 @@
 #include "io/link/security.h"
 #include "io/rpc/http2/connector.h"
 #include "io/runtimes/commands/container_config.h"
+#include "io/runtimes/nerdctl/nerdctl_engine.h"
 #include "io/runtimes/podman/podman_engine.h"
 #include "shell/agent_shell.h"
 #include "shell/engine_runtime.h"
@@ -48,7 +50,8 @@ struct Prepared {
 // All that can be wrong before anything runs.
 OrStop<Prepared> prepare(const std::vector<std::string>& words, shell::Log& log) {
   const auto environment = host::process_environment();
-  auto options = read_agent_options(words, environment, {podman::kPodmanRuntime});
+  auto options =
+      read_agent_options(words, environment, {podman::kPodmanRuntime, nerdctl::kContainerdRuntime});
   if (!options) return tl::unexpected(std::move(options).error());
   Prepared prepared{.options = std::move(*options), .tls = {}};
   for (const auto& warning : prepared.options.warnings) log.warn(warning);
@@ -121,12 +124,18 @@ OrStop<int> run(Prepared prepared, host::LogSink& log) {
 
   // [impl->swdd~agent-supports-podman~2]
   // Each container that is watched takes a descriptor.
-  podman::PodmanEngine engine(io.executor(), core, log,
-                              {.limits = {host::raise_descriptor_limit()}});
+  const auto own_limit = host::raise_descriptor_limit();
+  podman::PodmanEngine engine(io.executor(), core, log, {.limits = {own_limit}});
   shell::EngineRuntime runtime({.name = podman::kPodmanRuntime,
                                 .owner = {shell::kAnkaiosPart, options.name},
                                 .listing_failed = podman::kListingFailed},
                                engine, core, commands::read_container_config);
+  nerdctl::NerdctlEngine containerd(io.executor(), core, log, {.limits = {own_limit}});
+  shell::EngineRuntime containerd_runtime({.name = nerdctl::kContainerdRuntime,
+                                           .owner = {shell::kAnkaiosPart, options.name},
+                                           .listing_failed = nerdctl::kListingFailed,
+                                           .may_be_missing = true},
+                                          containerd, core, commands::read_container_config);
   auto connector = rpc::http2::connector(io.executor(), resolver,
                                          {.tls = std::move(prepared.tls),
                                           .server_name = std::string(link::kServerName),
@@ -144,8 +153,10 @@ OrStop<int> run(Prepared prepared, host::LogSink& log) {
                io.stop();
              });
            }});
-  shell.emplace(agent::Settings{options.name, options.runtimes}, core, core, core, trace, log, link,
-                std::map<std::string, shell::Runtime*>{{podman::kPodmanRuntime, &runtime}});
+  shell.emplace(
+      agent::Settings{options.name, options.runtimes}, core, core, core, trace, log, link,
+      std::map<std::string, shell::Runtime*>{{podman::kPodmanRuntime, &runtime},
+                                             {nerdctl::kContainerdRuntime, &containerd_runtime}});
   LoadSampler sampler(core, log, *shell);
   core.post([&] { sampler.sample(); });
   log.info("ank-agent begins",

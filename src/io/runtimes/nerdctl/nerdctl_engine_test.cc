@@ -1,0 +1,365 @@
+#include "io/runtimes/nerdctl/nerdctl_engine.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <optional>
+
+#include "io/host/process.h"
+#include "io/runtimes/commands/container_config.h"
+#include "io/runtimes/commands/test_engine.h"
+#include "shell/engine_runtime.h"
+
+namespace tiphys::nerdctl {
+namespace {
+
+using namespace std::chrono_literals;
+using commands::error_of;
+using commands::Lines;
+using shell::ContainerId;
+using shell::Owner;
+
+const Owner kOwner = commands::kTestOwner;
+constexpr const char* kPs = "ps --all --no-trunc --format=json";
+
+class NerdctlEngineTest : public commands::StandInTest<NerdctlEngine> {
+ protected:
+  NerdctlEngineTest() {
+    on("ps", ":");
+    on("inspect", "echo '[]'");
+  }
+
+  // What both commands say of one container of ours.
+  void there_is(std::string_view state, std::string_view name = "web.aaa.agent_A") {
+    on("ps", concat(R"(echo '{"ID":"c1","Names":"web","Labels":"agent=agent_A,name=)", name,
+                    R"(","Status":"Up"}')"));
+    on("inspect", concat(R"(echo '[{"Id": "c1", "State": )", state, "}]'"));
+  }
+};
+
+// -- Commands --------------------------------------------------------------------------------------------------------
+
+TEST_F(NerdctlEngineTest, CreatesAndAnswersWithTheId) {
+  on("run", "echo '  c1  '");
+  list();
+  taken_calls();
+  EXPECT_EQ(create().value().value, "c1");
+  EXPECT_EQ(taken_calls(),
+            (Lines{"run --detach --name=web.aaa.agent_A --label=name=web.aaa.agent_A "
+                   "--label=agent=agent_A img one"}));
+}
+
+TEST_F(NerdctlEngineTest, RemovesByStopAndRm) {
+  EXPECT_EQ(error_of(remove()), "no error");
+  EXPECT_EQ(taken_calls(), (Lines{"stop c1", "rm c1"}));
+}
+
+TEST_F(NerdctlEngineTest, WhatIsNotThereCountsAsRemoved) {
+  constexpr const char* kNoSuch =
+      R"(printf 'level=fatal msg="1 errors:\\nno such container: c1"' >&2; exit 1)";
+  on("stop", kNoSuch);
+  EXPECT_EQ(error_of(remove()), "no error");
+  EXPECT_EQ(taken_calls(), (Lines{"stop c1", "rm c1"}));
+  on("rm", kNoSuch);
+  EXPECT_EQ(error_of(remove()), "no error");
+  on("stop", ":");
+  EXPECT_EQ(error_of(remove()), "no error");
+}
+
+TEST_F(NerdctlEngineTest, ARemovalThatFailsHalfwaySaysSo) {
+  on("stop", "echo 'no stop' >&2; exit 1");
+  EXPECT_EQ(error_of(remove()), "no stop" + execution_of("\"stop\" \"c1\""));
+  EXPECT_EQ(taken_calls(), (Lines{"stop c1"}));
+  on("stop", ":");
+  on("rm", "echo 'is in running status' >&2; exit 1");
+  EXPECT_EQ(error_of(remove()), "is in running status" + execution_of("\"rm\" \"c1\""));
+}
+
+TEST_F(NerdctlEngineTest, AMissingContainerIsAFailureOfAnythingElse) {
+  on("start", "echo 'no such container: c1' >&2; exit 1");
+  EXPECT_EQ(error_of(start()), "no such container: c1" + execution_of("\"--g\" \"start\" \"c1\""));
+}
+
+TEST_F(NerdctlEngineTest, AMissingNerdctlIsToldWithTheNextStep) {
+  settings_.program = "nerdctl-that-is-not-there";
+  EXPECT_EQ(
+      error_of(start()),
+      "Error: 'cannot start 'nerdctl-that-is-not-there': No such file or directory'. Could not "
+      "spawn command 'nerdctl-that-is-not-there \"--g\" \"start\" \"c1\"'. Is nerdctl installed "
+      "and in PATH?");
+  EXPECT_TRUE(listed().front().starts_with("Error: 'cannot start"));
+  EXPECT_EQ(loop_.logged, Lines{});
+}
+
+TEST_F(NerdctlEngineTest, IsCalledByItsNameInMessages) {
+  settings_.command_deadline = 1s;
+  on("start", "exec sleep 1000");
+  EXPECT_EQ(error_of(start()), "nerdctl did not answer within 1 s and was ended" +
+                                   execution_of("\"--g\" \"start\" \"c1\""));
+  on("run", "echo 'two words'");
+  EXPECT_EQ(error_of(create()), "nerdctl printed no container id, but 'two words'");
+}
+
+// -- Listings --------------------------------------------------------------------------------------------------------
+
+TEST_F(NerdctlEngineTest, ListsByPsAndInspectWhatBelongsToTheOwner) {
+  on("ps", R"(cat <<'.'
+{"ID":"c1","Names":"a","Labels":"agent=agent_A,name=a","Status":"Exited (3) 1 second ago"}
+{"ID":"c2","Names":"b","Labels":"agent=agent_A","Status":"Created"}
+{"ID":"c3","Names":"c","Labels":"agent=agent_B","Status":"Exited (0) 1 second ago"}
+{"ID":"c4","Names":"d","Labels":"nerdctl/name=d","Status":"Up"}
+.)");
+  on("inspect", R"(cat <<'.'
+[{"Id": "c1", "State": {"Status": "exited", "ExitCode": 3}},
+ {"Id": "c2", "State": {"Status": ""}},
+ {"Id": "c3", "State": {"Status": "exited", "ExitCode": 0}}]
+.)");
+  EXPECT_EQ(listed(),
+            (Lines{"c1 Failed(ExecFailed): 'Exit code: '3''", "c2 Pending(Starting): 'created'"}));
+  EXPECT_EQ(taken_calls(), (Lines{kPs, "inspect c1 c2 c3"}));
+  EXPECT_EQ(listed({"ankaios", AgentName{"agent_B"}}), (Lines{"c3 Succeeded(Ok)"}));
+  EXPECT_EQ(list()->front().labels.at("name"), "a");
+}
+
+TEST_F(NerdctlEngineTest, WithoutContainersNothingIsInspected) {
+  EXPECT_EQ(listed(), Lines{});
+  on("ps", R"(echo '{"ID":"c4","Names":"d","Labels":"nerdctl/name=d"}')");
+  start();
+  EXPECT_EQ(listed(), Lines{});
+  EXPECT_EQ(taken_calls(), (Lines{kPs, "--g start c1", kPs}));
+}
+
+TEST_F(NerdctlEngineTest, AContainerThatGoesMeanwhileMakesItLookAgain) {
+  there_is(R"({"Status": "exited", "ExitCode": 0})");
+  on("inspect", "echo 'level=fatal msg=\"1 errors: [no such object c1]\"' >&2; exit 1");
+  // Gone for good at the second look.
+  on("ps", R"(if [ -e "$folder/gone" ]; then exit; fi
+    touch "$folder/gone"; echo '{"ID":"c1","Labels":"agent=agent_A"}')");
+  EXPECT_EQ(listed(), Lines{});
+  EXPECT_EQ(taken_calls(), (Lines{kPs, "inspect c1", kPs}));
+}
+
+TEST_F(NerdctlEngineTest, DoesNotLookAgainForEver) {
+  there_is("{}");
+  on("inspect", "echo 'no such object c1' >&2; exit 1");
+  EXPECT_EQ(listed(), (Lines{"no such object c1" + execution_of("\"inspect\" \"c1\"")}));
+  EXPECT_EQ(taken_calls().size(), 6U);
+}
+
+TEST_F(NerdctlEngineTest, AListingThatIsNoneIsAnError) {
+  on("ps", "echo '{\"ID\": \"c1'");
+  EXPECT_TRUE(listed().front().starts_with("nerdctl ps printed no JSON: "));
+  on("ps", "echo broken >&2; exit 1");
+  EXPECT_EQ(listed(), (Lines{"broken" + execution_of("\"ps\" \"--all\" \"--no-trunc\" "
+                                                     "\"--format=json\"")}));
+  there_is("{}");
+  on("inspect", "echo '[{'");
+  EXPECT_TRUE(listed().front().starts_with("nerdctl inspect printed no JSON: "));
+  on("inspect", "echo broken >&2; exit 1");
+  EXPECT_EQ(listed(), (Lines{"broken" + execution_of("\"inspect\" \"c1\"")}));
+  there_is(R"({"Status": "removing"})");
+  EXPECT_EQ(listed(), (Lines{"c1 Stopping(Stopping): 'removing'"}));
+}
+
+TEST_F(NerdctlEngineTest, AnswersFromTheCacheWhileNothingRunsUnwatched) {
+  there_is(R"({"Status": "exited", "ExitCode": 0})");
+  listed();
+  EXPECT_EQ(listed(), (Lines{"c1 Succeeded(Ok)"}));
+  EXPECT_EQ(taken_calls(), (Lines{kPs, "inspect c1"}));
+}
+
+TEST_F(NerdctlEngineTest, ManyWhoAskAtOnceShareOneListing) {
+  there_is(R"({"Status": "exited", "ExitCode": 0})");
+  int answers = 0;
+  for (int i = 0; i < 10; ++i) engine().list(kOwner, [&](const auto&) { ++answers; });
+  ASSERT_TRUE(loop_.await([&] { return answers == 10; }));
+  EXPECT_LE(taken_calls().size(), 4U);  // the first begins at once, the others share the second
+}
+
+// More than one `inspect` may print, or one command line may hold.
+TEST_F(NerdctlEngineTest, InspectsVeryManyInParts) {
+  on("ps",
+     R"(for i in $(seq 2500); do echo "{\"ID\":\"c$i\",\"Labels\":\"agent=agent_A\"}"; done)");
+  on("inspect", R"(shift; printf '['
+    for id; do printf '%s{"Id": "%s", "State": {"Status": "exited", "ExitCode": 0}}' "$comma" $id; comma=,; done
+    echo ']')");
+  EXPECT_EQ(listed().size(), 2500U);
+  EXPECT_EQ(taken_calls().size(), 4U);
+}
+
+// -- Changes ---------------------------------------------------------------------------------------------------------
+
+// A shell that calls itself containerd's shim, with one process below it.
+class NerdctlExitTest : public NerdctlEngineTest {
+ protected:
+  pid_t run_below_shim(const std::string& id) {
+    std::filesystem::create_directories(folder_.path(id));
+    folder_.write("script", concat("cd ", folder_.path(id),
+                                   "; sleep 1000 & echo $! > pid; mv pid init.pid; wait\n"));
+    host::ProcessSpec spec{.program = "/bin/bash"};
+    spec.arguments = {"-c", concat("exec -a containerd-shim-runc-v2 bash ", folder_.path("script"),
+                                   " -namespace test -id ", id)};
+    processes_.start(std::move(spec), [](const Result<host::ProcessEnd>&) {});
+    EXPECT_TRUE(loop_.await([&] { return !folder_.read(id + "/init.pid").empty(); }));
+    return std::stoi(folder_.read(id + "/init.pid"));
+  }
+  void runs(pid_t process) {
+    there_is(
+        concat(R"({"Status": "running", "ExitCode": 0, "Pid": )", std::to_string(process), "}"));
+  }
+
+  host::Processes processes_{loop_.context.get_executor()};
+};
+
+TEST_F(NerdctlExitTest, TheEndOfAProcessIsNoticedAndItsExitCodeAskedFor) {
+  const auto process = run_below_shim("c1");
+  runs(process);
+  listen();
+  EXPECT_EQ(listed(), (Lines{"c1 Running(Ok)"}));
+  listed();
+  EXPECT_EQ(taken_calls(), (Lines{kPs, "inspect c1"}));  // nothing is asked while it is watched
+  there_is(R"({"Status": "exited", "ExitCode": 137, "Pid": 1})");
+  ::kill(process, SIGKILL);
+  ASSERT_TRUE(loop_.await([&] { return events_.size() == 2; }));
+  EXPECT_EQ(events_, (Lines{"c1 Running(Ok)", "c1 Failed(ExecFailed): 'Exit code: '137''"}));
+  EXPECT_EQ(loop_.logged, Lines{});
+}
+
+// containerd takes a moment to notice the end.
+TEST_F(NerdctlExitTest, IsAskedAgainWhileItStillCallsTheEndedOneRunning) {
+  const auto process = run_below_shim("c1");
+  runs(process);
+  listen();
+  listed();
+  ::kill(process, SIGKILL);
+  ASSERT_TRUE(loop_.await([&] { return taken_calls().size() >= 2; }));
+  there_is(R"({"Status": "exited", "ExitCode": 3})");
+  ASSERT_TRUE(loop_.await([&] { return events_.size() == 2; }));
+  EXPECT_EQ(events_.back(), "c1 Failed(ExecFailed): 'Exit code: '3''");
+}
+
+TEST_F(NerdctlExitTest, ANewContainerIsFoundWithoutAListing) {
+  run_below_shim("c1");
+  on("run", "echo c1");
+  list();
+  taken_calls();
+  create();
+  EXPECT_EQ(listed(), (Lines{"c1 Running(Ok)"}));
+  EXPECT_EQ(taken_calls(),
+            (Lines{"run --detach --name=web.aaa.agent_A --label=name=web.aaa.agent_A "
+                   "--label=agent=agent_A img one"}));
+}
+
+TEST_F(NerdctlExitTest, ChangesAreLostWhenThereIsNoShim) {
+  runs(::getpid());
+  listen();
+  EXPECT_EQ(listed(), (Lines{"c1 Running(Ok)"}));
+  ASSERT_TRUE(loop_.await([&] { return loop_.logged.size() == 1; }));
+  EXPECT_EQ(loop_.logged, (Lines{"nerdctl's containers cannot be watched, their states are asked "
+                                 "for every second"}));
+  listed();
+  EXPECT_EQ(events_.back(), "lost");
+}
+
+// -- As a runtime ----------------------------------------------------------------------------------------------------
+
+class TestTimers : public shell::Timers {
+ public:
+  void after(Duration, std::function<void()>) override {}
+};
+
+class NerdctlRuntimeTest : public NerdctlEngineTest {
+ protected:
+  static WorkloadSpecPtr spec_of(std::string_view config) {
+    auto workload = std::make_shared<Workload>();
+    workload->agent = "agent_A";
+    workload->runtime = kContainerdRuntime;
+    workload->runtime_config = config;
+    return *WorkloadSpec::make("web", std::move(workload));
+  }
+
+  shell::EngineRuntime& runtime() {
+    if (!runtime_)
+      runtime_.emplace(shell::EngineRuntime::Settings{kContainerdRuntime, kOwner, kListingFailed},
+                       engine(), timers_, commands::read_container_config);
+    return *runtime_;
+  }
+
+  shell::CreateResult<ContainerId> create(std::string_view config,
+                                          const shell::Equipment& equipment = {}) {
+    std::optional<shell::CreateResult<ContainerId>> answer;
+    runtime().create(spec_of(config), std::nullopt, equipment,
+                     [&](shell::CreateResult<ContainerId> told) { answer = std::move(told); });
+    EXPECT_TRUE(loop_.await([&] { return answer.has_value(); }));
+    return *answer;
+  }
+
+  // The first that comes.
+  std::string watched_state() {
+    Lines states;
+    runtime().watch(1, spec_of("image: x")->instance(), {"c1"},
+                    [&](const ExecutionState& state) { states.push_back(to_string(state)); });
+    EXPECT_TRUE(loop_.await([&] { return !states.empty(); }));
+    runtime().unwatch(1);
+    return states.empty() ? "" : states.front();
+  }
+
+  TestTimers timers_;
+  std::optional<shell::EngineRuntime> runtime_;
+};
+
+TEST_F(NerdctlRuntimeTest, MountsTheControlInterfaceAndFilesAfterTheOptions) {
+  on("run", "echo c1");
+  constexpr const char* kConfig =
+      "{image: img, generalOptions: [--debug], commandOptions: [-t], commandArgs: [one]}";
+  const auto instance = to_string(spec_of(kConfig)->instance());
+  const shell::Equipment equipment{"/run/a_io/web/control_interface",
+                                   {{"/run/a_io/web/files/etc/c", "/etc/c", true}}};
+  ASSERT_TRUE(create(kConfig, equipment));
+  EXPECT_EQ(taken_calls().back(),
+            concat("--debug run --detach --name=", instance, " -t ",
+                   "--mount=type=bind,source=/run/a_io/web/control_interface,"
+                   "destination=/run/ankaios/control_interface ",
+                   "--mount=type=bind,source=/run/a_io/web/files/etc/c,destination=/etc/c,"
+                   "readonly=true --label=name=",
+                   instance, " --label=agent=agent_A img one"));
+}
+
+TEST_F(NerdctlRuntimeTest, AFailedCreationTakesAwayWhatItLeftByItsLabel) {
+  const auto instance = to_string(spec_of("image: x")->instance());
+  on("run", "echo 'it broke' >&2; exit 1");
+  there_is(R"({"Status": ""})", instance);
+  const auto created = create("image: x");
+  ASSERT_FALSE(created);
+  EXPECT_TRUE(created.error().cause.starts_with("it broke. Execution of '"));
+  EXPECT_TRUE(created.error().may_succeed_later);
+  const auto calls = taken_calls();
+  ASSERT_GE(calls.size(), 3U);
+  EXPECT_EQ(calls.at(calls.size() - 2), "stop c1");
+  EXPECT_EQ(calls.back(), "rm c1");
+}
+
+TEST_F(NerdctlRuntimeTest, IsNamedContainerdInWhatItFinds) {
+  there_is(R"({"Status": "exited", "ExitCode": 0})", to_string(spec_of("image: x")->instance()));
+  std::optional<std::string> found;
+  runtime().list(kOwner.agent, [&](const auto& workloads) { found = workloads->front().runtime; });
+  ASSERT_TRUE(loop_.await([&] { return found.has_value(); }));
+  EXPECT_EQ(found, "containerd");
+}
+
+TEST_F(NerdctlRuntimeTest, AContainerWithoutAStateIsLost) {
+  EXPECT_EQ(watched_state(), "Failed(Lost)");
+}
+
+TEST_F(NerdctlRuntimeTest, AListingThatFailsTwiceMakesTheStateUnknown) {
+  on("ps", "exit 1");
+  EXPECT_EQ(watched_state(), "Failed(Unknown): 'Error getting state from Nerdctl.'");
+}
+
+TEST_F(NerdctlRuntimeTest, AnOddExitCodeMakesTheStateOfItsOwnContainerUnknown) {
+  there_is(R"({"Status": "exited", "ExitCode": 300})");
+  EXPECT_EQ(watched_state(), "Failed(Unknown): 'Error getting state from Nerdctl.'");
+}
+
+}  // namespace
+}  // namespace tiphys::nerdctl

@@ -1,0 +1,97 @@
+"""A containerd of the test's own, with nerdctl; see tools/containerd-env."""
+
+import contextlib
+import fcntl
+import json
+import pathlib
+import subprocess
+
+import harness
+
+
+class Containerd:
+    """Lives until its pipe is closed, at the latest with this process."""
+
+    def __init__(self):
+        command = 'printf "%s\\n" "PATH=$PATH" "NERDCTL_TOML=$NERDCTL_TOML"; exec cat'
+        self.process = subprocess.Popen([harness.ROOT / "tools/containerd-env", "sh", "-c", command], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, env=harness.clean_environment())
+        lines = [self.process.stdout.readline().rstrip("\n") for _ in range(2)]
+        if not all(lines):
+            self.process.wait()
+            raise AssertionError("tools/containerd-env COMMAND: started no containerd")
+        self.environment = dict(line.split("=", 1) for line in lines)
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+class ContainerdCase(harness.Case):
+    """Real containers below a containerd of this class; one class at a time, as with podman."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        (harness.ROOT / "build").mkdir(exist_ok=True)
+        cls.lock = (harness.ROOT / "build/podman.lock").open("w")
+        fcntl.flock(cls.lock, fcntl.LOCK_EX)
+        cls.addClassCleanup(cls.lock.close)
+        cls.containerd = Containerd()
+        cls.addClassCleanup(cls.containerd.end)
+        cls.environment = cls.containerd.environment
+
+    def setUp(self):
+        super().setUp()
+        self.one = self.server()
+        self.worker = self.containerd_agent()
+        self.name = self.worker.agent_name
+
+    def containerd_agent(self, **more):
+        """An agent for containerd only: what else this machine has is none of these tests' business."""
+        config = self.file("agent.toml", "version = 'v1'\nruntimes = ['containerd']\n")
+        return self.agent(self.one, words=("-x", config), **more)
+
+    def workload(self, *words, agent=None, **more):
+        return harness.workload(agent or self.name, *words, runtime="containerd", **more)
+
+    def nerdctl(self, *words):
+        run = subprocess.run(["nerdctl", *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                             env=harness.clean_environment() | self.environment)
+        self.assertEqual(run.returncode, 0, f"nerdctl {words}: {run.stderr}")
+        return run.stdout
+
+    def containers(self, agent=None):
+        """The containers of an agent by the name of their workload; nerdctl's own words for each."""
+        found = []
+        for ident in self.nerdctl("ps", "--all", "--quiet", "--no-trunc", "--filter", f"label=agent={agent or self.name}").split():
+            with contextlib.suppress(AssertionError):       # gone since the listing
+                found += json.loads(self.nerdctl("inspect", ident))
+        return {each["Config"]["Labels"]["name"].split(".")[0]: each for each in found}
+
+    def ids(self, agent=None):
+        return {name: each["Id"] for name, each in self.containers(agent).items()}
+
+    def processes(self):
+        """Of the containers, by the name of their workload."""
+        return {name: each["State"]["Pid"] for name, each in self.containers().items()}
+
+    def remove_containers(self):
+        for agent in self.agents:
+            left = self.nerdctl("ps", "--all", "--quiet", "--filter", f"label=agent={agent}").split()
+            if left:
+                self.nerdctl("rm", "--force", *left)
+
+
+def shims(namespace):
+    """Processes of containerd for that namespace."""
+    found = []
+    for entry in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = entry.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"containerd-shim" in words[0] and namespace.encode() in words:
+            found.append(int(entry.parent.name))
+    return found
