@@ -167,8 +167,9 @@ AgentNode::Life::Life(AgentNode& node)
     : process(node.world_),
       runtime({kRuntime, {kOwner, AgentName{node.name_}}, "Error getting state from the engine."},
               node.engine_, process, read_config),
+      interfaces(node.world_, process),
       shell({AgentName{node.name_}, {kRuntime}}, process, process, process, node.world_, node.log_,
-            node, {{kRuntime, &runtime}}) {}
+            node, interfaces, {{kRuntime, &runtime}}) {}
 
 AgentNode::AgentNode(World& world, Network& network, Mutation mutation, std::string name)
     : world_(world),
@@ -316,6 +317,14 @@ void Operator::received(const std::string& bytes) {
   if (response != nullptr && !collector_.received(*response)) ++answered_;
 }
 
+// What the workloads of fake_interfaces.h may see.
+static Tree rules() {
+  return Tree::List{Tree::Map()
+                        .set("type", "StateRule")
+                        .set("operation", "Read")
+                        .set("filterMasks", Tree::List{Tree("desiredState")})};
+}
+
 Tree Operator::random_workload() {
   Random& random = world_.random();
   static const std::vector<std::string> kImages{"service", "service", "service", "flaky", "job"};
@@ -325,12 +334,15 @@ Tree Operator::random_workload() {
   const std::string config = random.chance(1, 40) ? "nonsense"
                                                   : concat("image: ", random.pick(kImages), " #",
                                                            std::to_string(random.below(5)));
-  return Tree::Map()
-      .set("agent", agent)
-      .set("runtime", random.chance(1, 40) ? "unknown" : kRuntime)
-      .set("runtimeConfig", config)
-      .set("restartPolicy", random.pick(kPolicies))
-      .set("tags", Tree::Map().set("revision", std::to_string(random.below(3))));
+  auto workload = Tree::Map()
+                      .set("agent", agent)
+                      .set("runtime", random.chance(1, 40) ? "unknown" : kRuntime)
+                      .set("runtimeConfig", config)
+                      .set("restartPolicy", random.pick(kPolicies))
+                      .set("tags", Tree::Map().set("revision", std::to_string(random.below(3))));
+  if (random.chance(1, 2))
+    workload = workload.set("controlInterfaceAccess", Tree::Map().set("allowRules", rules()));
+  return workload;
 }
 
 UpdateStateRequest Operator::random_update() {

@@ -19,6 +19,7 @@
 #include "shell/server_shell.h"
 #include "sim/fake_engine.h"
 #include "sim/fake_hooks.h"
+#include "sim/fake_interfaces.h"
 #include "sim/fake_records.h"
 #include "sim/logs.h"
 #include "sim/network.h"
@@ -105,6 +106,7 @@ class AgentNode final : public shell::AgentLink {
     Life(AgentNode& node);
     Process process;
     shell::EngineRuntime runtime;
+    FakeInterfaces interfaces;
     shell::AgentShell shell;
     ConnectionNumber connection = 0;
   };

@@ -8,13 +8,14 @@
 namespace tiphys::shell {
 
 AgentShell::AgentShell(agent::Settings settings, Strand& strand, Clock& clock, Timers& timers,
-                       Trace& trace, Log& log, AgentLink& link,
+                       Trace& trace, Log& log, AgentLink& link, ControlInterfaces& interfaces,
                        std::map<std::string, Runtime*> runtimes)
     : name_(settings.name),
       machine_(settings),
       timers_(timers),
       log_(log),
       link_(link),
+      interfaces_(interfaces),
       runtimes_(std::move(runtimes)),
       actor_(
           {.name = "agent " + settings.name.value}, strand, clock, trace,
@@ -43,7 +44,29 @@ void AgentShell::perform(agent::Effect effect) {
       },
       [&](workload::ArmTimer e) {
         timers_.after(e.after, [this, token = e.token] { tell_loop(workload::TimerFired{token}); });
+      },
+      [&](agent::OpenInterface e) { open_interface(e); },
+      [&](agent::SendToWorkload e) { interfaces_.send(e.number, std::move(e.message)); },
+      [&](agent::ReadOn e) { interfaces_.read_on(e.number); },
+      [&](agent::StopReading e) { interfaces_.stop_reading(e.number); },
+      [&](agent::CloseInterface e) {
+        interfaces_.close(e.number);
+        interface_folders_.closed(e.number);
       });
+}
+
+void AgentShell::open_interface(const agent::OpenInterface& effect) {
+  const auto tell = [this, number = effect.number](InterfaceEvent event) {
+    actor_.tell(agent::ForInterface{number, std::move(event)});
+  };
+  interface_folders_.opening(effect.number, effect.instance);
+  interfaces_.open(
+      effect.number, effect.instance,
+      [this, tell, number = effect.number](const Result<std::string>& folder) {
+        if (!folder) tell(agent::NotOpened{folder.error().message});
+        interface_folders_.opened(number, folder ? std::optional(*folder) : std::nullopt);
+      },
+      tell);
 }
 
 void AgentShell::list(const agent::ListWorkloads& effect) {
@@ -56,10 +79,19 @@ void AgentShell::list(const agent::ListWorkloads& effect) {
       });
 }
 
+// The container mounts what stands beside it, so that has to be there first.
 void AgentShell::create(workload::CreateContainer effect) {
+  const InstanceName instance = effect.spec->instance();
+  interface_folders_.ask(
+      instance, [this, effect = std::move(effect)](std::optional<std::string> folder) {
+        create(effect, Equipment{.control_interface = std::move(folder), .files = {}});
+      });
+}
+
+void AgentShell::create(const workload::CreateContainer& effect, Equipment equipment) {
   const bool can_start_again = runtime(effect.runtime).can_start_again();
   runtime(effect.runtime)
-      .create(effect.spec, effect.reuse, {},
+      .create(effect.spec, effect.reuse, std::move(equipment),
               [this, token = effect.token,
                can_start_again](CreateResult<workload::ContainerId> container) {
                 if (container)

@@ -1,12 +1,14 @@
 #pragma once
 
-// An agent's machine between its server and its runtimes.
+// An agent's machine between its server, its runtimes and the control interfaces of its workloads.
 
 #include <map>
 #include <string>
 
 #include "core/agent/agent_machine.h"
 #include "shell/actor.h"
+#include "shell/control_interfaces.h"
+#include "shell/interface_folders.h"
 #include "shell/link.h"
 #include "shell/runtime.h"
 
@@ -16,7 +18,8 @@ class AgentShell {
  public:
   // The runtimes are those that the settings enable, by name.
   AgentShell(agent::Settings settings, Strand& strand, Clock& clock, Timers& timers, Trace& trace,
-             Log& log, AgentLink& link, std::map<std::string, Runtime*> runtimes);
+             Log& log, AgentLink& link, ControlInterfaces& interfaces,
+             std::map<std::string, Runtime*> runtimes);
 
   void connected() { actor_.tell(agent::Connected{}); }
   void disconnected() { actor_.tell(agent::Disconnected{}); }
@@ -32,7 +35,9 @@ class AgentShell {
   void perform(agent::Effect effect);
   void list(const agent::ListWorkloads& effect);
   void create(workload::CreateContainer effect);
+  void create(const workload::CreateContainer& effect, Equipment equipment);
   void remove(workload::DeleteContainer effect);
+  void open_interface(const agent::OpenInterface& effect);
   void tell_loop(workload::Event event) { actor_.tell(agent::ForLoop{std::move(event)}); }
   [[nodiscard]] Runtime& runtime(const std::string& name) const;
 
@@ -41,6 +46,8 @@ class AgentShell {
   Timers& timers_;
   Log& log_;
   AgentLink& link_;
+  ControlInterfaces& interfaces_;
+  InterfaceFolders interface_folders_;
   const std::map<std::string, Runtime*> runtimes_;
   std::map<workload::Token, Runtime*> watches_;  // which runtime to tell when a watch ends
   Actor<agent::Event, agent::Effect> actor_;

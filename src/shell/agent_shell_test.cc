@@ -29,10 +29,11 @@ class ScriptedRuntime final : public Runtime {
     calls.push_back("list " + agent.value);
     lists.push_back(std::move(sink));
   }
-  void create(WorkloadSpecPtr spec, std::optional<ContainerId> reuse, Equipment,
+  void create(WorkloadSpecPtr spec, std::optional<ContainerId> reuse, Equipment equipment,
               std::function<void(CreateResult<ContainerId>)> sink) override {
     calls.push_back("create " + spec->instance().workload.value +
-                    (reuse ? " from " + reuse->value : ""));
+                    (reuse ? " from " + reuse->value : "") +
+                    (equipment.control_interface ? " with " + *equipment.control_interface : ""));
     creates.push_back(std::move(sink));
   }
   void remove(const InstanceName& instance, std::optional<ContainerId> container,
@@ -73,6 +74,39 @@ class ScriptedRuntime final : public Runtime {
   std::function<void(ExecutionState)> states;  // of the newest watch
 };
 
+// The same for control interfaces.
+class ScriptedInterfaces final : public ControlInterfaces {
+ public:
+  void open(InterfaceNumber number, const InstanceName& instance,
+            std::function<void(Result<std::string>)> opened,
+            std::function<void(InterfaceEvent)> sink) override {
+    note("open", number, " of " + instance.workload.value);
+    openings.push_back(std::move(opened));
+    says = std::move(sink);
+  }
+  void send(InterfaceNumber number, FromAnkaios message) override {
+    note("send", number,
+         match(
+             message, [](const Response& m) { return " response " + m.id; },
+             [](const ControlInterfaceAccepted&) { return std::string(" accepted"); },
+             [](const ConnectionClosed&) { return std::string(" closed"); }));
+  }
+  void read_on(InterfaceNumber number) override { note("read on", number); }
+  void stop_reading(InterfaceNumber number) override { note("stop reading", number); }
+  void close(InterfaceNumber number) override { note("close", number); }
+
+  Lines taken_calls() { return std::exchange(calls, {}); }
+
+  Lines calls;
+  std::deque<std::function<void(Result<std::string>)>> openings;
+  std::function<void(InterfaceEvent)> says;  // of the newest
+
+ private:
+  void note(const std::string& what, InterfaceNumber number, const std::string& more = "") {
+    calls.push_back(what + " " + std::to_string(number) + more);
+  }
+};
+
 class RecordingLink final : public AgentLink {
  public:
   void send(const ToServer& message) override {
@@ -85,6 +119,7 @@ class RecordingLink final : public AgentLink {
                     to_string(state.state);
           return text;
         },
+        [](const Request& m) { return "request " + m.id; },
         [](const AgentLoadStatus& m) { return "load " + std::to_string(m.status.cpu_usage); },
         [](const auto&) { return std::string("something else"); }));
   }
@@ -109,6 +144,11 @@ class AgentShellTest : public testing::Test {
     workload->agent = "agent_A";
     workload->runtime = runtime;
     workload->runtime_config = "image: " + name;
+    return *WorkloadSpec::make(name, workload);
+  }
+  static WorkloadSpecPtr speaking_spec_of(const std::string& name) {
+    auto workload = std::make_shared<Workload>(spec_of(name, "podman")->workload());
+    workload->access.allow_rules = {StateRule{Operation::kRead, {"*"}}};
     return *WorkloadSpec::make(name, workload);
   }
 
@@ -136,6 +176,7 @@ class AgentShellTest : public testing::Test {
   sim::Process process{world};
   ScriptedRuntime podman;
   ScriptedRuntime kube;
+  ScriptedInterfaces interfaces;
   RecordingLink link;
   RecordingLog log;
   AgentShell node{{.name = AgentName{"agent_A"}, .runtimes = {"podman", "podman-kube"}},
@@ -145,6 +186,7 @@ class AgentShellTest : public testing::Test {
                   world,
                   log,
                   link,
+                  interfaces,
                   {{"podman", &podman}, {"podman-kube", &kube}}};
 };
 
@@ -283,6 +325,50 @@ TEST_F(AgentShellTest, StopsReadingWhenTooMuchWaits) {
   run();
   EXPECT_EQ(sent(), Lines{"load 7"});
   EXPECT_TRUE(node.received(UpdateWorkloadState{}));
+}
+
+TEST_F(AgentShellTest, AWorkloadIsCreatedOnceItsControlInterfaceIsOpen) {
+  arrive({speaking_spec_of("nginx")});
+  EXPECT_EQ(interfaces.taken_calls(), (Lines{"open 1 of nginx"}));
+  EXPECT_EQ(podman.taken_calls(), (Lines{"list agent_A"}));
+  ScriptedRuntime::answer(interfaces.openings, std::string("/run/nginx"));
+  EXPECT_EQ(podman.taken_calls(), (Lines{"create nginx with /run/nginx"}));
+  // A retry mounts it too.
+  ScriptedRuntime::answer(podman.creates, tl::unexpected(CreateError{"no image", true, false}));
+  run();
+  pass(workload::kRetryPause);
+  EXPECT_EQ(podman.taken_calls(), (Lines{"create nginx with /run/nginx"}));
+}
+
+TEST_F(AgentShellTest, AWorkloadIsCreatedWithoutAnInterfaceThatCannotBeOpened) {
+  arrive({speaking_spec_of("nginx")});
+  podman.taken_calls();
+  ScriptedRuntime::answer(interfaces.openings, fail(Code::kUnavailable, "no space"));
+  run();
+  EXPECT_EQ(podman.taken_calls(), (Lines{"create nginx"}));
+  EXPECT_EQ(log.lines, (Lines{"Workload 'nginx' gets no control interface: no space"}));
+}
+
+TEST_F(AgentShellTest, CarriesWhatAWorkloadSaysAndHears) {
+  const auto spec = speaking_spec_of("nginx");
+  arrive({spec});
+  ScriptedRuntime::answer(interfaces.openings, std::string("/run/nginx"));
+  interfaces.taken_calls();
+  sent();
+  interfaces.says(agent::Said{ControlInterfaceHello{"1.0.0"}, 9});
+  run();
+  EXPECT_EQ(interfaces.taken_calls(), (Lines{"send 1 accepted", "read on 1"}));
+  interfaces.says(agent::Said{Request{"r", CompleteStateRequest{}}, 9});
+  run();
+  EXPECT_EQ(interfaces.taken_calls(), (Lines{"read on 1"}));
+  EXPECT_EQ(sent(), (Lines{"request nginx@r"}));
+  receive(Response{"nginx@r", CompleteStateResponse{}});
+  EXPECT_EQ(interfaces.taken_calls(), (Lines{"send 1 response r"}));
+  interfaces.says(agent::Said{ControlInterfaceHello{"7.0.0"}, 9});
+  run();
+  EXPECT_EQ(interfaces.taken_calls(), (Lines{"send 1 closed", "stop reading 1"}));
+  receive(UpdateWorkload{{}, {{spec->instance(), {}}}});
+  EXPECT_EQ(interfaces.taken_calls(), (Lines{"close 1"}));
 }
 
 TEST_F(AgentShellTest, KeepsItsWorkloadsWhileTheServerIsAway) {

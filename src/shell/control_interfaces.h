@@ -3,32 +3,18 @@
 // The control interfaces port: two pipes between a workload and its agent, in the folder of the workload. Every answer
 // comes on the strand; a workload that does not read, writes garbage or removes its pipes harms nobody but itself.
 
-#include <cstdint>
 #include <functional>
 #include <string>
-#include <variant>
 
 #include "base/result.h"
+#include "core/agent/control_interfaces.h"
 #include "model/messages.h"
 #include "model/names.h"
 
 namespace tiphys::shell {
 
-// Never used twice while an agent runs.
-using InterfaceNumber = std::uint64_t;
-
-struct Said {
-  ToAnkaios message;
-};
-// Bytes that are no message.
-struct Garbled {
-  std::string why;
-};
-// The workload did not take it in time.
-struct Undelivered {
-  FromAnkaios message;
-};
-using InterfaceEvent = std::variant<Said, Garbled, Undelivered>;
+using agent::InterfaceEvent;
+using agent::InterfaceNumber;
 
 class ControlInterfaces {
  public:
@@ -41,9 +27,11 @@ class ControlInterfaces {
                     std::function<void(InterfaceEvent)> sink) = 0;
   // In order. Too much that waits is undelivered.
   virtual void send(InterfaceNumber number, FromAnkaios message) = 0;
-  // Nothing more is read, once what was sent is delivered; pipes and folder stay.
+  // After each Said, Unusable and Garbled nothing is read until this is called.
+  virtual void read_on(InterfaceNumber number) = 0;
+  // Nothing more is read; once what was sent is delivered or given up nobody serves the pipes. Pipes and folder stay.
   virtual void stop_reading(InterfaceNumber number) = 0;
-  // Pipes and folder go; nothing more comes.
+  // Pipes and folder go. What is under way to the sink may still come.
   virtual void close(InterfaceNumber number) = 0;
 };
 

@@ -42,6 +42,7 @@ Effects AgentMachine::step(const Event& event, Instant now) {
         listing_answered(e.token, {}, now);
       },
       [&](const ForLoop& e) { for_loop(e.event, now); },
+      [&](const ForInterface& e) { perform(interfaces_.told(e.number, e.event)); },
       [&](const LoadSampled& e) {
         unsent_load_ = e.status;
         if (connected_)
@@ -60,12 +61,14 @@ void AgentMachine::connected(Instant now) {
     sent = now;
   }
   if (!removals.states.empty()) send(std::move(removals));
+  perform(interfaces_.connected());
   if (unsent_load_)
     send(AgentLoadStatus{settings_.name.value, *std::exchange(unsent_load_, std::nullopt)});
 }
 
 void AgentMachine::disconnected(Instant now) {
   connected_ = false;
+  interfaces_.disconnected();
   arrival_.reset();  // the next ServerHello is complete again
   clear_tombstones(now);
 }
@@ -98,9 +101,7 @@ void AgentMachine::received(const FromServer& message, Instant now) {
           }
       },
       [](const StatesOfOthers&) {},  // an UpdateWorkloadState, once it was sent
-      [&](const Response&) {
-        effects_.emplace_back(Warn{"Received a response that no workload asked for."});
-      },
+      [&](const Response& m) { perform(interfaces_.respond(m)); },
       [&](const LinkLogsRequest& m) {
         effects_.emplace_back(
             Warn{concat("Log collection is not supported by this version: '", m.request_id, "'")});
@@ -235,6 +236,7 @@ void AgentMachine::adopt(const FoundWorkload& found, Arrival& arrival, Instant n
     drop_waiting(name, &spec->instance(), std::nullopt, now);
   switch (action) {
     case Action::kResume:
+      perform(interfaces_.equip(*spec));
       tell(open_loop(std::make_unique<Loop>(++last_loop_, spec, settings_.retries)),
            workload::Resume{found.container, found.can_start_again}, now);
       break;
@@ -245,6 +247,7 @@ void AgentMachine::adopt(const FoundWorkload& found, Arrival& arrival, Instant n
     // The old one goes at once; what takes its place may have to wait.
     case Action::kReplace:
       if (may_create(*spec, states_)) {
+        perform(interfaces_.equip(*spec));
         tell(open_loop(std::make_unique<Loop>(++last_loop_, spec, settings_.retries)),
              workload::Replace{found.instance, found.container}, now);
       } else {
@@ -469,9 +472,7 @@ void AgentMachine::for_loop(const workload::Event& event, Instant now) {
 // What a user asked for and this version does not do is not passed over in silence.
 void AgentMachine::warn_of_missing_parts(const WorkloadSpec& spec) {
   const Workload& workload = spec.workload();
-  for (const auto& [is_there, part] :
-       {std::pair{!workload.files.empty(), "files"},
-        std::pair{needs_control_interface(workload), "controlInterfaceAccess rules"}})
+  for (const auto& [is_there, part] : {std::pair{!workload.files.empty(), "files"}})
     if (is_there)
       effects_.emplace_back(Warn{concat("Workload '", spec.instance().workload.value, "': ", part,
                                         " are not supported by this version and left out.")});
@@ -486,6 +487,7 @@ void AgentMachine::create(WorkloadSpecPtr spec, std::optional<ContainerId> reuse
     return;
   }
   warn_of_missing_parts(*spec);
+  perform(interfaces_.equip(*spec));
   tell(open_loop(std::make_unique<Loop>(++last_loop_, std::move(spec), settings_.retries)),
        workload::Create{std::move(reuse)}, now);
 }
@@ -499,11 +501,13 @@ void AgentMachine::change(WorkloadSpecPtr spec, Instant now) {
     return;
   }
   warn_of_missing_parts(*spec);
+  perform(interfaces_.equip(*spec));
   tell(*loop, workload::Update{std::move(spec)}, now);
 }
 
 // [impl->swdd~agent-executes-update-delete-only-workload-operation~1]
 void AgentMachine::clear(const InstanceName& old, Instant now) {
+  perform(interfaces_.drop(old.workload));
   if (Loop* loop = loop_of(old.workload.value))
     tell(*loop, workload::Update{nullptr}, now);
   else if (states_.find(old) != nullptr)
@@ -518,6 +522,7 @@ AgentMachine::Loop* AgentMachine::loop_of(const std::string& workload) {
 // [impl->swdd~agent-deletes-workload~1]
 // [impl->swdd~agent-executes-delete-workload-operation~1]
 void AgentMachine::remove(const DeletedWorkload& deleted, Instant now) {
+  perform(interfaces_.drop(deleted.instance.workload));
   if (Loop* loop = loop_of(deleted.instance.workload.value))
     tell(*loop, workload::Delete{}, now);
   else
@@ -559,6 +564,14 @@ void AgentMachine::perform(Loop& loop, workload::Effects effects, Instant now) {
   }
 }
 
+void AgentMachine::perform(InterfaceEffects effects) {
+  for (auto& effect : effects)
+    match(
+        effect, [&](Forward& e) { send(std::move(e.request)); },
+        [&](Complain& e) { effects_.emplace_back(Warn{std::move(e.text)}); },
+        [&](auto& e) { effects_.emplace_back(std::move(e)); });
+}
+
 // [impl->swdd~agent-manager-receives-workload-states-of-its-workloads~1]
 // [impl->swdd~agent-manager-hysteresis_on-workload-states-of-its-workloads~1]
 // [impl->swdd~agent-stores-workload-states-of-its-workloads~1]
@@ -593,6 +606,9 @@ std::string to_string(const Event& event) {
       },
       [](const ListFailed& e) { return "list failed: " + e.cause; },
       [](const ForLoop& e) { return to_string(e.event); },
+      [](const ForInterface& e) {
+        return concat("interface ", std::to_string(e.number), " ", to_string(e.event));
+      },
       [](const LoadSampled&) { return std::string("load sampled"); });
 }
 
@@ -601,6 +617,11 @@ std::string to_string(const Effect& effect) {
       effect, [](const Send& e) { return "send " + summary(e.message); },
       [](const ListWorkloads& e) { return "list " + e.runtime; },
       [](const Warn& e) { return "warn " + e.text; },
+      [](const OpenInterface& e) { return to_string(InterfaceEffect(e)); },
+      [](const SendToWorkload& e) { return to_string(InterfaceEffect(e)); },
+      [](const ReadOn& e) { return to_string(InterfaceEffect(e)); },
+      [](const StopReading& e) { return to_string(InterfaceEffect(e)); },
+      [](const CloseInterface& e) { return to_string(InterfaceEffect(e)); },
       [](const auto& e) { return to_string(workload::Effect(e)); });
 }
 

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/instant.h"
+#include "core/agent/control_interfaces.h"
 #include "core/agent/dependency_queue.h"
 #include "core/agent/harmonise.h"
 #include "core/workload/control_loop.h"
@@ -56,9 +57,14 @@ struct ForLoop {
 struct LoadSampled {
   AgentStatus status;
 };
+// What happened at one of the control interfaces.
+struct ForInterface {
+  InterfaceNumber number;
+  InterfaceEvent event;
+};
 
-using Event =
-    std::variant<Connected, Disconnected, Received, Listed, ListFailed, ForLoop, LoadSampled>;
+using Event = std::variant<Connected, Disconnected, Received, Listed, ListFailed, ForLoop,
+                           LoadSampled, ForInterface>;
 
 // -- What the machine wants done ------------------------------------------------------------------------------------
 
@@ -76,7 +82,8 @@ struct Warn {
 
 using Effect =
     std::variant<Send, ListWorkloads, Warn, workload::CreateContainer, workload::DeleteContainer,
-                 workload::ClearFolder, workload::Watch, workload::Unwatch, workload::ArmTimer>;
+                 workload::ClearFolder, workload::Watch, workload::Unwatch, workload::ArmTimer,
+                 OpenInterface, SendToWorkload, ReadOn, StopReading, CloseInterface>;
 using Effects = std::vector<Effect>;
 
 struct Settings {
@@ -157,6 +164,7 @@ class AgentMachine {
   Loop& open_loop(std::unique_ptr<Loop> loop);
   void tell(Loop& loop, const workload::Event& event, Instant now);
   void perform(Loop& loop, workload::Effects effects, Instant now);
+  void perform(InterfaceEffects effects);
   void report(const InstanceName& instance, const ExecutionState& state, Instant now);
   void clear_tombstones(Instant now);
   void send(ToServer message);
@@ -172,6 +180,7 @@ class AgentMachine {
 
   DependencyQueue queue_;
   std::set<std::string> with_news_;  // workloads that have a new state in this step
+  ControlInterfaces interfaces_;
 
   bool connected_ = false;
   // Instances of other agents that the server has spoken of since the connection began and before its list came.

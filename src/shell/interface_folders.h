@@ -1,0 +1,42 @@
+#pragma once
+
+// Which workloads have the folder of their control interface, for the creations that mount it: one that comes while the
+// interface is being opened waits for that. Holds no interface itself.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/agent/control_interfaces.h"
+#include "model/names.h"
+
+namespace tiphys::shell {
+
+class InterfaceFolders {
+ public:
+  using Then = std::function<void(std::optional<std::string> folder)>;
+
+  void opening(agent::InterfaceNumber number, const InstanceName& instance);
+  // Without a folder when there is none.
+  void opened(agent::InterfaceNumber number, std::optional<std::string> folder);
+  void closed(agent::InterfaceNumber number);
+
+  // `then` is called once: now, or when the opening under way has come to its end. Without a folder the instance has no
+  // control interface.
+  void ask(const InstanceName& instance, Then then);
+
+ private:
+  struct Entry {
+    InstanceName instance;
+    std::optional<std::string> folder{};
+    std::vector<Then> waiting{};
+  };
+
+  // By number. Few are of one workload, and only the newest of those counts.
+  std::map<agent::InterfaceNumber, Entry> entries_;
+  std::map<InstanceName, agent::InterfaceNumber> numbers_;
+};
+
+}  // namespace tiphys::shell
