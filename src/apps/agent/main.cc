@@ -2,6 +2,7 @@
 //
 //   server --HTTP/2--> AgentClient --strand--> AgentShell --> EngineRuntime --> PodmanEngine --> podman
 //                                                       EngineRuntime --> NerdctlEngine --> containerd
+//                                                       PipeInterfaces --> FIFOs of the workloads
 //
 // The main thread is io; the machine has a thread of its own; a worker begins only if a host name is to be looked up.
 
@@ -16,6 +17,7 @@
 #include "apps/programs.h"
 #include "base/strings.h"
 #include "base/version.h"
+#include "io/control/pipe_interfaces.h"
 #include "io/host/code_pages.h"
 #include "io/host/io_loop.h"
 #include "io/host/log_sink.h"
@@ -44,6 +46,7 @@ constexpr Duration kLoadPeriod = std::chrono::seconds(2);
 
 struct Prepared {
   AgentOptions options;
+  std::string folder;  // of this agent
   std::optional<host::TlsContext> tls;
 };
 
@@ -53,14 +56,15 @@ OrStop<Prepared> prepare(const std::vector<std::string>& words, shell::Log& log)
   auto options =
       read_agent_options(words, environment, {podman::kPodmanRuntime, nerdctl::kContainerdRuntime});
   if (!options) return tl::unexpected(std::move(options).error());
-  Prepared prepared{.options = std::move(*options), .tls = {}};
+  Prepared prepared{.options = std::move(*options), .folder = {}, .tls = {}};
   for (const auto& warning : prepared.options.warnings) log.warn(warning);
 
   const std::string default_folder = default_run_folder(environment);
   const std::string folder = prepared.options.run_folder.value_or(default_folder);
-  const auto made =
+  auto made =
       prepare_run_folder(folder, is_same_folder(folder, default_folder), prepared.options.name);
-  if (!made) return tl::unexpected(made.error());
+  if (!made) return tl::unexpected(std::move(made).error());
+  prepared.folder = *std::move(made);
 
   // [impl->swdd~agent-fails-on-missing-file-paths-and-insecure-cli-arguments~1]
   const auto security = link::decide_security(prepared.options.security);
@@ -153,8 +157,10 @@ OrStop<int> run(Prepared prepared, host::LogSink& log) {
                io.stop();
              });
            }});
+  control::PipeInterfaces interfaces(io.executor(), core, workers, log, prepared.folder);
   shell.emplace(
       agent::Settings{options.name, options.runtimes}, core, core, core, trace, log, link,
+      interfaces,
       std::map<std::string, shell::Runtime*>{{podman::kPodmanRuntime, &runtime},
                                              {nerdctl::kContainerdRuntime, &containerd_runtime}});
   LoadSampler sampler(core, log, *shell);

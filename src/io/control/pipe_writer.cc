@@ -1,0 +1,157 @@
+#include "io/control/pipe_writer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "io/control/pipe_files.h"
+#include "io/host/descriptor.h"
+
+namespace tiphys::control {
+
+namespace asio = boost::asio;
+using ErrorCode = boost::system::error_code;
+
+PipeWriter::PipeWriter(asio::any_io_executor executor, std::string path,
+                       std::function<void(agent::Undelivered)> lost)
+    : path_(std::move(path)), lost_(std::move(lost)), pipe_(executor), timer_(executor) {}
+
+// [impl->swdd~agent-handles-control-interface-input-pipe-not-read~1]
+void PipeWriter::send(agent::Undelivered label, std::string frame) {
+  const bool has_room = waiting_.empty() || (waiting_.size() < kMaxWaitingMessages &&
+                                             waiting_bytes_ + frame.size() <= kMaxWaitingBytes);
+  if (!has_room) return lost_(std::move(label));
+  waiting_bytes_ += frame.size();
+  waiting_.push_back({std::move(label), std::move(frame)});
+  if (!is_waiting_ || waiting_.size() == 1) write_all();
+}
+
+void PipeWriter::finish(std::function<void()> done) {
+  if (waiting_.empty()) return done();
+  done_ = std::move(done);
+}
+
+void PipeWriter::close() {
+  drop_pipe();
+  waiting_.clear();
+  waiting_bytes_ = 0;
+  done_ = {};
+}
+
+void PipeWriter::write_all() {
+  ++generation_;  // whatever was waited for, this is another look
+  if (std::exchange(is_waiting_, false) && pipe_.is_open()) {
+    ErrorCode ignored;
+    pipe_.cancel(ignored);
+  }
+  while (!waiting_.empty() || !begun_.empty()) {
+    if (!pipe_.is_open() && !open()) return no_reader();
+    switch (write_some()) {
+      case Progress::kSome:
+        break;
+      case Progress::kFull:
+        return full();
+      case Progress::kNoReader:
+        drop_pipe();
+        return no_reader();
+    }
+  }
+  timer_.cancel();
+  if (const auto done = std::exchange(done_, {})) done();
+}
+
+bool PipeWriter::open() {
+  auto pipe = open_pipe(path_, O_WRONLY);
+  if (!pipe) return false;
+  pipe_.assign(pipe->release());
+  return true;
+}
+
+PipeWriter::Progress PipeWriter::write_some() {
+  const std::string_view next =
+      begun_.empty() ? std::string_view(waiting_.front().frame).substr(waiting_.front().written)
+                     : std::string_view(begun_);
+  const auto size = ::write(pipe_.native_handle(), next.data(), next.size());
+  if (size < 0) {
+    if (errno == EINTR) return Progress::kSome;
+    return errno == EAGAIN ? Progress::kFull : Progress::kNoReader;
+  }
+  const auto written = static_cast<std::size_t>(size);
+  timer_.cancel();  // it reads: its patience begins anew
+  if (!begun_.empty()) {
+    begun_.erase(0, written);
+    return Progress::kSome;
+  }
+  Waiting& front = waiting_.front();
+  front.written += written;
+  if (front.written == front.frame.size()) {
+    waiting_bytes_ -= front.frame.size();
+    waiting_.pop_front();
+  }
+  return Progress::kSome;
+}
+
+// Also when there is no pipe: it may come back as well as a reader.
+void PipeWriter::no_reader() {
+  begun_.clear();  // nobody is left who has seen its begin
+  if (waiting_.empty()) return;
+  waiting_.front().written = 0;
+  if (++waiting_.front().failures > kMaxRetries) {
+    lose_front();
+    if (waiting_.empty()) {
+      if (const auto done = std::exchange(done_, {})) done();
+      return;
+    }
+    waiting_.front().failures = 1;  // it has just been tried, with the one before
+  }
+  is_waiting_ = true;
+  timer_.expires_after(kRetryPause);
+  timer_.async_wait([weak = weak_from_this(), generation = generation_](const ErrorCode& error) {
+    const auto self = weak.lock();
+    if (self && !error && generation == self->generation_) self->write_all();
+  });
+}
+
+void PipeWriter::full() {
+  is_waiting_ = true;
+  pipe_.async_wait(asio::posix::stream_descriptor::wait_write,
+                   [weak = weak_from_this(), generation = generation_](const ErrorCode& error) {
+                     const auto self = weak.lock();
+                     if (self && !error && generation == self->generation_) self->write_all();
+                   });
+  if (waiting_.empty()) return;
+  timer_.expires_after(kFullPipePatience);
+  timer_.async_wait([weak = weak_from_this(), generation = generation_](const ErrorCode& error) {
+    const auto self = weak.lock();
+    if (self && !error && generation == self->generation_) self->give_up();
+  });
+}
+
+void PipeWriter::give_up() {
+  Waiting& front = waiting_.front();
+  if (front.written > 0) begun_ = front.frame.substr(front.written);
+  lose_front();
+  if (waiting_.empty())
+    if (const auto done = std::exchange(done_, {})) return done();
+  write_all();
+}
+
+void PipeWriter::lose_front() {
+  Waiting lost = std::move(waiting_.front());
+  waiting_.pop_front();
+  waiting_bytes_ -= lost.frame.size();
+  lost_(std::move(lost.label));
+}
+
+void PipeWriter::drop_pipe() {
+  ++generation_;
+  is_waiting_ = false;
+  begun_.clear();
+  timer_.cancel();
+  ErrorCode ignored;
+  pipe_.close(ignored);
+}
+
+}  // namespace tiphys::control
