@@ -1,9 +1,11 @@
 #include "sim/checkers.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
 #include "base/strings.h"
+#include "core/agent/dependency_queue.h"
 #include "core/workload/container_status.h"
 
 namespace tiphys::sim {
@@ -30,6 +32,7 @@ void Checkers::check_safety() const {
     check_one_live_container_per_instance(*agent);
     check_home(*agent);
     check_foreign_containers(*agent);
+    agent->check_order();
   }
 }
 
@@ -99,7 +102,11 @@ void Checkers::check_wanted_workload(const AgentNode& agent, const WorkloadSpec&
          reported->additional_info.find("for the wrong runtime") != std::string::npos ||
          spec.workload().runtime != kRuntime ||
          !spec.workload().runtime_config.starts_with("image: "));
-    if (!lost && !gave_up)
+    // It waits for another workload to come, or for those that need its predecessor to go.
+    const bool waits =
+        waits_to_start(spec) || (reported != nullptr && reported->phase == Phase::kPendingInitial &&
+                                 has_held_predecessor(agent, spec));
+    if (!lost && !gave_up && !waits)
       world_.fail(concat(name, " is wanted and does not run; the server heard ", said));
     return;
   }
@@ -113,13 +120,33 @@ void Checkers::check_wanted_workload(const AgentNode& agent, const WorkloadSpec&
     world_.fail(concat(name, " failed and was not started again"));
 }
 
+// The removal of the old container of an instance that is to come again is the last that was heard of it.
+bool Checkers::waits_to_start(const WorkloadSpec& spec) const {
+  const auto& states = server_.shell()->state().workload_states;
+  const ExecutionState* reported = states.find(spec.instance());
+  return (reported == nullptr || reported->phase == Phase::kPendingWaitingToStart) &&
+         !agent::may_create(spec, states);
+}
+
+// Does another instance of that workload still run because others need it?
+bool Checkers::has_held_predecessor(const AgentNode& agent, const WorkloadSpec& spec) const {
+  const auto& containers = agent.engine().containers();
+  return std::any_of(containers.begin(), containers.end(), [&](const auto& entry) {
+    if (!is_ours(entry.second)) return false;
+    const auto instance = parse_instance_name(label_of(entry.second));
+    return instance && instance->workload == spec.instance().workload && agent.is_held(*instance);
+  });
+}
+
 void Checkers::check_nothing_else_runs(const AgentNode& agent) const {
   const auto& wanted = server_.shell()->state().effective_workloads;
   for (const auto& [id, container] : agent.engine().containers()) {
     if (!is_ours(container)) continue;
     const auto instance = parse_instance_name(label_of(container));
     const Tree* entry = instance ? wanted.find(instance->workload.value) : nullptr;
-    if (entry == nullptr || entry->object<WorkloadSpec>()->instance() != *instance)
+    const bool is_wanted =
+        entry != nullptr && entry->object<WorkloadSpec>()->instance() == *instance;
+    if (!is_wanted && !(instance && agent.is_held(*instance)))
       world_.fail(concat(id.value, " runs ", label_of(container), ", which nobody wants"));
   }
 }
@@ -131,14 +158,19 @@ void Checkers::check_states_known() const {
   std::size_t wanted = 0;
   state.effective_workloads.for_each([&](const std::string&, const Tree& value) {
     ++wanted;
-    const auto instance = value.object<WorkloadSpec>()->instance();
-    if (state.workload_states.find(instance) == nullptr)
+    const auto spec = value.object<WorkloadSpec>();
+    const InstanceName& instance = spec->instance();
+    if (state.workload_states.find(instance) == nullptr && !waits_to_start(*spec))
       world_.fail(concat("the server knows no state of ", to_string(instance)));
   });
   const auto known = state.workload_states.of_all_but(AgentName{"nobody"});
   if (known.size() != wanted)
     for (const auto& entry : known) {
       const Tree* value = state.effective_workloads.find(entry.instance.workload.value);
+      const bool is_held = std::any_of(agents_.begin(), agents_.end(), [&](const auto& agent) {
+        return agent->is_held(entry.instance);
+      });
+      if (is_held) continue;
       if (value == nullptr || value->object<WorkloadSpec>()->instance() != entry.instance)
         world_.fail(concat("the server still knows ", to_string(entry.instance), " as ",
                            to_string(entry.state)));

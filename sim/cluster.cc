@@ -180,7 +180,8 @@ AgentNode::AgentNode(World& world, Network& network, Mutation mutation, std::str
       engine_(world, name_, mutation),
       // The workload of the manifest, because it is there most of the time.
       collector_(world, "from_manifest@logs-", [this](const ToServer& message) { send(message); }),
-      provider_(world, [this](const ToServer& message) { send(message); }) {
+      provider_(world, [this](const ToServer& message) { send(message); }),
+      order_(world, name_) {
   engine_.add_foreign("foreign." + name_);
 }
 
@@ -197,6 +198,7 @@ void AgentNode::kill() {
   if (!life_) return;
   world_.line(name_ + ": killed");
   life_.reset();
+  order_.forget();
   engine_.attach(nullptr);
   collector_.disconnected();
   provider_.disconnected();
@@ -226,6 +228,7 @@ void AgentNode::received(const std::string& bytes) {
   const auto* response = std::get_if<Response>(&*message);
   if (provider_.received(*message) || (response != nullptr && collector_.received(*response)))
     return;
+  order_.received(*message);
   if (!life_->shell.received(*std::move(message)))
     world_.fail("an agent did not keep up with its messages");
 }
@@ -247,10 +250,21 @@ void AgentNode::send(const ToServer& message) {
     if (mutation_ == Mutation::kDroppedReport && mutate) return;
     if (mutation_ == Mutation::kWrongReport && mutate)
       for (auto& state : update->states) state.state = ExecutionState(Phase::kRunningOk);
-    for (const auto& state : update->states) check_report(state);
+    for (const auto& state : update->states) {
+      check_report(state);
+      if (life_) order_.reported(state, life_->shell.states());
+    }
   }
   if (life_ && life_->connection != 0)
     network_.send_to_server(life_->connection, wire::encode(sent));
+}
+
+void AgentNode::check_order() {
+  if (life_) order_.look_at(life_->shell.states());
+}
+
+bool AgentNode::is_held(const InstanceName& instance) const {
+  return life_ && order_.is_held(instance, life_->shell.states());
 }
 
 // Safety: what an agent says of a container was so, and what it says is gone is gone.
@@ -329,6 +343,8 @@ Tree Operator::random_workload() {
   Random& random = world_.random();
   static const std::vector<std::string> kImages{"service", "service", "service", "flaky", "job"};
   static const std::vector<std::string> kPolicies{"NEVER", "ON_FAILURE", "ALWAYS"};
+  static const std::vector<std::string> kConditions{"ADD_COND_RUNNING", "ADD_COND_RUNNING",
+                                                    "ADD_COND_SUCCEEDED", "ADD_COND_FAILED"};
   const std::string agent =
       random.chance(1, 20) ? (random.chance(1, 2) ? "" : "agent_nowhere") : random.pick(agents_);
   const std::string config = random.chance(1, 40) ? "nonsense"
@@ -340,6 +356,12 @@ Tree Operator::random_workload() {
                       .set("runtimeConfig", config)
                       .set("restartPolicy", random.pick(kPolicies))
                       .set("tags", Tree::Map().set("revision", std::to_string(random.below(3))));
+  Tree::Map dependencies;
+  if (random.chance(1, 3))
+    for (std::uint64_t i = 1 + random.below(2); i > 0; --i)
+      dependencies = dependencies.set(concat("workload_", std::to_string(random.below(12))),
+                                      random.pick(kConditions));
+  if (!dependencies.empty()) workload = workload.set("dependencies", dependencies);
   if (random.chance(1, 2))
     workload = workload.set("controlInterfaceAccess", Tree::Map().set("allowRules", rules()));
   return workload;

@@ -23,6 +23,7 @@
 #include "sim/fake_records.h"
 #include "sim/logs.h"
 #include "sim/network.h"
+#include "sim/order.h"
 #include "sim/process.h"
 #include "sim/world.h"
 
@@ -93,6 +94,9 @@ class AgentNode final : public shell::AgentLink {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const FakeEngine& engine() const { return engine_; }
   [[nodiscard]] const shell::AgentShell* shell() const { return life_ ? &life_->shell : nullptr; }
+  // What happened to the order of its workloads; looked at after every step.
+  void check_order();
+  [[nodiscard]] bool is_held(const InstanceName& instance) const;
   [[nodiscard]] const LogCollector& collector() const { return collector_; }
   [[nodiscard]] const LogProvider& provider() const { return provider_; }
 
@@ -124,6 +128,7 @@ class AgentNode final : public shell::AgentLink {
   FakeEngine engine_;
   LogCollector collector_;
   LogProvider provider_;
+  OrderChecker order_;
   std::unique_ptr<Life> life_;
 };
 

@@ -386,6 +386,7 @@ void AgentMachine::schedule(std::vector<Operation> operations, Instant now) {
   DependencyQueue::Answer answer;
   for (auto& operation : operations) {
     drop_waiting(operation, now);
+    name_what_is_there(operation);
     queue_.arrive(std::move(operation), states_, answer);
     for (const auto& state : std::exchange(answer.waiting, {}))
       report(state.instance, state.state, now);
@@ -394,6 +395,17 @@ void AgentMachine::schedule(std::vector<Operation> operations, Instant now) {
     return !std::holds_alternative<CreateWorkload>(ready);
   });
   execute(std::move(answer), now);
+}
+
+// The server speaks of the instance that it asked for last, which may never have come.
+void AgentMachine::name_what_is_there(Operation& operation) {
+  const Loop* loop = loop_of(workload_of(operation));
+  const auto correct = [&](DeletedWorkload& old) {
+    if (loop != nullptr && !loop->speaks_of(old.instance)) old.instance = loop->instance();
+  };
+  match(
+      operation, [&](ChangeWorkload& o) { correct(o.old); },
+      [&](DeleteWorkload& o) { correct(o.old); }, [](auto&) {});
 }
 
 // Whatever waits under the name of a newer operation is called off.

@@ -148,6 +148,7 @@ class AgentMachine {
 
   // Operations pass the queue together; what may not wait for it goes to its loop at once.
   void schedule(std::vector<Operation> operations, Instant now);
+  void name_what_is_there(Operation& operation);
   void drop_waiting(const Operation& newer, Instant now);
   void drop_waiting(const std::string& workload, const InstanceName* successor,
                     const std::optional<ContainerId>& kept, Instant now);

@@ -1,0 +1,100 @@
+#include "sim/order.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/match.h"
+#include "base/strings.h"
+#include "core/agent/dependency_queue.h"
+
+namespace tiphys::sim {
+
+void OrderChecker::forget() {
+  wanted_.clear();
+  deletions_.clear();
+  last_.clear();
+  before_ = {};
+  now_ = {};
+}
+
+void OrderChecker::received(const FromServer& message) {
+  match(
+      message,
+      [&](const ServerHello& m) {
+        deletions_.clear();
+        for (const auto& spec : m.added) want(spec);
+      },
+      [&](const UpdateWorkload& m) {
+        for (const auto& spec : m.added) {
+          want(spec);
+          deletions_.erase(spec->instance().workload.value);
+        }
+        for (const auto& deleted : m.deleted)
+          deletions_.insert_or_assign(deleted.instance.workload.value, deleted);
+      },
+      [](const auto&) {});
+}
+
+void OrderChecker::want(const WorkloadSpecPtr& spec) {
+  Wanted& wanted = wanted_[spec->instance()];
+  wanted.specs.push_back(spec);
+  wanted.could_start = agent::may_create(*spec, now_);
+}
+
+void OrderChecker::reported(const WorkloadState& state, const WorkloadStates& known) {
+  look_at(known);
+  const auto last = last_.find(state.instance);
+  const bool is_first = last == last_.end();
+  const Phase before = is_first ? Phase::kPendingInitial : last->second.phase;
+  if (state.state.phase == Phase::kPendingStarting &&
+      state.state.additional_info == "Triggered at runtime." &&
+      (is_first || before == Phase::kPendingWaitingToStart))
+    check_start(state.instance);
+  if (state.state.phase == Phase::kStoppingRequestedAtRuntime &&
+      before == Phase::kStoppingWaitingToStop)
+    check_stop(state.instance);
+  last_.insert_or_assign(state.instance, state.state);
+}
+
+void OrderChecker::look_at(const WorkloadStates& known) {
+  if (known == now_) return;
+  before_ = std::exchange(now_, known);
+  for (auto& [instance, wanted] : wanted_)
+    wanted.could_start = wanted.could_start || std::any_of(wanted.specs.begin(), wanted.specs.end(),
+                                                           [&](const WorkloadSpecPtr& spec) {
+                                                             return agent::may_create(*spec, now_);
+                                                           });
+}
+
+void OrderChecker::check_start(const InstanceName& instance) {
+  const auto wanted = wanted_.find(instance);
+  if (wanted == wanted_.end()) return;
+  if (!wanted->second.specs.back()->workload().dependencies.empty())
+    world_.count("started after its dependencies");
+  if (!wanted->second.could_start)
+    world_.fail(concat(agent_, " starts ", to_string(instance), " before what it depends on"));
+}
+
+// A restart policy may stop what waits to be deleted whenever it likes.
+void OrderChecker::check_stop(const InstanceName& instance) {
+  const auto wanted = wanted_.find(instance);
+  const auto deletion = deletions_.find(instance.workload.value);
+  const bool may_restart =
+      wanted == wanted_.end() ||
+      std::any_of(wanted->second.specs.begin(), wanted->second.specs.end(),
+                  [](const WorkloadSpecPtr& spec) {
+                    return spec->workload().restart_policy != RestartPolicy::kNever;
+                  });
+  if (may_restart || deletion == deletions_.end() || deletion->second.instance != instance) return;
+  world_.count("stopped after its dependents");
+  if (!agent::may_delete(deletion->second, before_) && !agent::may_delete(deletion->second, now_))
+    world_.fail(concat(agent_, " stops ", to_string(instance), " before what depends on it"));
+}
+
+bool OrderChecker::is_held(const InstanceName& instance, const WorkloadStates& known) const {
+  const auto deletion = deletions_.find(instance.workload.value);
+  return deletion != deletions_.end() && deletion->second.instance == instance &&
+         !agent::may_delete(deletion->second, known);
+}
+
+}  // namespace tiphys::sim

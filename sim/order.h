@@ -1,0 +1,51 @@
+#pragma once
+
+// Whether an agent keeps the order that dependencies ask for: nothing starts before what it needs is there, and nothing
+// stops before those that need it have stopped. Looks at what the agent is told and at what it says.
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model/messages.h"
+#include "model/workload_states.h"
+#include "sim/world.h"
+
+namespace tiphys::sim {
+
+class OrderChecker {
+ public:
+  OrderChecker(World& world, std::string agent) : world_(world), agent_(std::move(agent)) {}
+
+  // The agent has died; its next life begins from nothing.
+  void forget();
+  void received(const FromServer& message);
+  // After every step: what the agent knows of all workloads now.
+  void look_at(const WorkloadStates& known);
+  void reported(const WorkloadState& state, const WorkloadStates& known);
+
+  // Is that instance to be deleted as soon as others let it go?
+  [[nodiscard]] bool is_held(const InstanceName& instance, const WorkloadStates& known) const;
+
+ private:
+  struct Wanted {
+    std::vector<WorkloadSpecPtr> specs;  // all that was ever asked for under that name
+    bool could_start = false;            // at some time since it was asked for last
+  };
+
+  void want(const WorkloadSpecPtr& spec);
+  void check_start(const InstanceName& instance);
+  void check_stop(const InstanceName& instance);
+
+  World& world_;
+  const std::string agent_;
+  std::map<InstanceName, Wanted> wanted_;
+  std::map<std::string, DeletedWorkload> deletions_;  // the newest, by workload
+  std::map<InstanceName, ExecutionState> last_;       // what was said of each
+  // One step of the agent may decide by what it knew before and say so afterwards.
+  WorkloadStates before_;
+  WorkloadStates now_;
+};
+
+}  // namespace tiphys::sim
