@@ -105,12 +105,16 @@ void Checkers::check_wanted_workload(const AgentNode& agent, const WorkloadSpec&
     // It waits for another workload to come, or for those that need its predecessor to go.
     const bool waits =
         waits_to_start(spec) || (reported != nullptr && reported->phase == Phase::kPendingInitial &&
-                                 has_held_predecessor(agent, spec));
+                                 agent.is_held(spec.instance()));
     if (!lost && !gave_up && !waits)
       world_.fail(concat(name, " is wanted and does not run; the server heard ", said));
     return;
   }
-  if (is_restless(spec)) return;
+  const bool waits_to_stop =
+      reported != nullptr && reported->phase == Phase::kStoppingWaitingToStop;
+  if (is_restless(spec) || (waits_to_stop && agent.is_held(spec.instance()))) return;
+  // An ended container that is to be started again waits like one that is to be made.
+  if (found.front().phase == ContainerPhase::kExited && waits_to_start(spec)) return;
   if (reported == nullptr || !(*reported == workload::execution_state_of(found.front())))
     world_.fail(concat(name, " is ", to_string(workload::execution_state_of(found.front())),
                        "; the server heard ", said));
@@ -126,16 +130,6 @@ bool Checkers::waits_to_start(const WorkloadSpec& spec) const {
   const ExecutionState* reported = states.find(spec.instance());
   return (reported == nullptr || reported->phase == Phase::kPendingWaitingToStart) &&
          !agent::may_create(spec, states);
-}
-
-// Does another instance of that workload still run because others need it?
-bool Checkers::has_held_predecessor(const AgentNode& agent, const WorkloadSpec& spec) const {
-  const auto& containers = agent.engine().containers();
-  return std::any_of(containers.begin(), containers.end(), [&](const auto& entry) {
-    if (!is_ours(entry.second)) return false;
-    const auto instance = parse_instance_name(label_of(entry.second));
-    return instance && instance->workload == spec.instance().workload && agent.is_held(*instance);
-  });
 }
 
 void Checkers::check_nothing_else_runs(const AgentNode& agent) const {

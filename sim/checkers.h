@@ -29,7 +29,6 @@ class Checkers {
   void check_foreign_containers(const AgentNode& agent) const;
   void check_wanted_workload(const AgentNode& agent, const WorkloadSpec& spec) const;
   [[nodiscard]] bool waits_to_start(const WorkloadSpec& spec) const;
-  [[nodiscard]] bool has_held_predecessor(const AgentNode& agent, const WorkloadSpec& spec) const;
   void check_nothing_else_runs(const AgentNode& agent) const;
   void check_states_known() const;
   void check_logs_ended() const;

@@ -1,7 +1,6 @@
 #include "sim/order.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/match.h"
 #include "base/strings.h"
@@ -13,7 +12,6 @@ void OrderChecker::forget() {
   wanted_.clear();
   deletions_.clear();
   last_.clear();
-  before_ = {};
   now_ = {};
 }
 
@@ -30,7 +28,8 @@ void OrderChecker::received(const FromServer& message) {
           deletions_.erase(spec->instance().workload.value);
         }
         for (const auto& deleted : m.deleted)
-          deletions_.insert_or_assign(deleted.instance.workload.value, deleted);
+          deletions_.insert_or_assign(deleted.instance.workload.value,
+                                      Deletion{deleted, agent::may_delete(deleted, now_)});
       },
       [](const auto&) {});
 }
@@ -41,8 +40,11 @@ void OrderChecker::want(const WorkloadSpecPtr& spec) {
   wanted.could_start = agent::may_create(*spec, now_);
 }
 
+// What is said in one step is said in the order in which it came to be; what was heard in that step is in `known`.
 void OrderChecker::reported(const WorkloadState& state, const WorkloadStates& known) {
-  look_at(known);
+  now_.update(state);
+  consider(now_);
+  consider(known);
   const auto last = last_.find(state.instance);
   const bool is_first = last == last_.end();
   const Phase before = is_first ? Phase::kPendingInitial : last->second.phase;
@@ -58,12 +60,18 @@ void OrderChecker::reported(const WorkloadState& state, const WorkloadStates& kn
 
 void OrderChecker::look_at(const WorkloadStates& known) {
   if (known == now_) return;
-  before_ = std::exchange(now_, known);
+  now_ = known;
+  consider(now_);
+}
+
+void OrderChecker::consider(const WorkloadStates& states) {
+  for (auto& [workload, deletion] : deletions_)
+    deletion.could_stop = deletion.could_stop || agent::may_delete(deletion.deleted, states);
   for (auto& [instance, wanted] : wanted_)
-    wanted.could_start = wanted.could_start || std::any_of(wanted.specs.begin(), wanted.specs.end(),
-                                                           [&](const WorkloadSpecPtr& spec) {
-                                                             return agent::may_create(*spec, now_);
-                                                           });
+    wanted.could_start =
+        wanted.could_start ||
+        std::any_of(wanted.specs.begin(), wanted.specs.end(),
+                    [&](const WorkloadSpecPtr& spec) { return agent::may_create(*spec, states); });
 }
 
 void OrderChecker::check_start(const InstanceName& instance) {
@@ -85,16 +93,16 @@ void OrderChecker::check_stop(const InstanceName& instance) {
                   [](const WorkloadSpecPtr& spec) {
                     return spec->workload().restart_policy != RestartPolicy::kNever;
                   });
-  if (may_restart || deletion == deletions_.end() || deletion->second.instance != instance) return;
+  if (may_restart || deletion == deletions_.end() || deletion->second.deleted.instance != instance)
+    return;
   world_.count("stopped after its dependents");
-  if (!agent::may_delete(deletion->second, before_) && !agent::may_delete(deletion->second, now_))
+  if (!deletion->second.could_stop)
     world_.fail(concat(agent_, " stops ", to_string(instance), " before what depends on it"));
 }
 
 bool OrderChecker::is_held(const InstanceName& instance, const WorkloadStates& known) const {
   const auto deletion = deletions_.find(instance.workload.value);
-  return deletion != deletions_.end() && deletion->second.instance == instance &&
-         !agent::may_delete(deletion->second, known);
+  return deletion != deletions_.end() && !agent::may_delete(deletion->second.deleted, known);
 }
 
 }  // namespace tiphys::sim

@@ -1,7 +1,9 @@
 #pragma once
 
 // Whether an agent keeps the order that dependencies ask for: nothing starts before what it needs is there, and nothing
-// stops before those that need it have stopped. Looks at what the agent is told and at what it says.
+// stops before those that need it have stopped. Looks at what the agent is told and at what it says. What was decided may
+// be carried out later, when a call to the engine has ended, so what counts is whether the time had come since it was
+// asked for.
 
 #include <map>
 #include <set>
@@ -25,7 +27,7 @@ class OrderChecker {
   void look_at(const WorkloadStates& known);
   void reported(const WorkloadState& state, const WorkloadStates& known);
 
-  // Is that instance to be deleted as soon as others let it go?
+  // Is what there is of that workload to be deleted as soon as others let it go? It may be another instance.
   [[nodiscard]] bool is_held(const InstanceName& instance, const WorkloadStates& known) const;
 
  private:
@@ -34,17 +36,21 @@ class OrderChecker {
     bool could_start = false;            // at some time since it was asked for last
   };
 
+  struct Deletion {
+    DeletedWorkload deleted;
+    bool could_stop = false;  // at some time since it was asked for
+  };
+
   void want(const WorkloadSpecPtr& spec);
+  void consider(const WorkloadStates& states);
   void check_start(const InstanceName& instance);
   void check_stop(const InstanceName& instance);
 
   World& world_;
   const std::string agent_;
   std::map<InstanceName, Wanted> wanted_;
-  std::map<std::string, DeletedWorkload> deletions_;  // the newest, by workload
-  std::map<InstanceName, ExecutionState> last_;       // what was said of each
-  // One step of the agent may decide by what it knew before and say so afterwards.
-  WorkloadStates before_;
+  std::map<std::string, Deletion> deletions_;    // the newest, by workload
+  std::map<InstanceName, ExecutionState> last_;  // what was said of each
   WorkloadStates now_;
 };
 

@@ -209,7 +209,7 @@ void AgentMachine::forget_states_of_others() {
 void AgentMachine::go_on(Loop& loop, Instant now) {
   const std::string& name = loop.instance().workload.value;
   if (!queue_.waits(name)) return;
-  drop_waiting(name, nullptr, std::nullopt, now);
+  drop_waiting(name, {}, std::nullopt, now);
   states_.remove(loop.instance());
   if (const auto& state = loop.last_report()) report(loop.instance(), *state, now);
 }
@@ -233,7 +233,7 @@ void AgentMachine::adopt(const FoundWorkload& found, Arrival& arrival, Instant n
   }
   // What waited under that name waits no longer: the container decides.
   if (spec != nullptr && action != Action::kReuse)
-    drop_waiting(name, &spec->instance(), std::nullopt, now);
+    drop_waiting(name, {spec->instance()}, std::nullopt, now);
   switch (action) {
     case Action::kResume:
       perform(interfaces_.equip(*spec));
@@ -385,8 +385,8 @@ void AgentMachine::update_workload(const UpdateWorkload& update, Instant now) {
 void AgentMachine::schedule(std::vector<Operation> operations, Instant now) {
   DependencyQueue::Answer answer;
   for (auto& operation : operations) {
-    drop_waiting(operation, now);
     name_what_is_there(operation);
+    drop_waiting(operation, now);
     queue_.arrive(std::move(operation), states_, answer);
     for (const auto& state : std::exchange(answer.waiting, {}))
       report(state.instance, state.state, now);
@@ -401,7 +401,8 @@ void AgentMachine::schedule(std::vector<Operation> operations, Instant now) {
 void AgentMachine::name_what_is_there(Operation& operation) {
   const Loop* loop = loop_of(workload_of(operation));
   const auto correct = [&](DeletedWorkload& old) {
-    if (loop != nullptr && !loop->speaks_of(old.instance)) old.instance = loop->instance();
+    if (loop != nullptr && !loop->is_silent() && !loop->speaks_of(old.instance))
+      old.instance = loop->instance();
   };
   match(
       operation, [&](ChangeWorkload& o) { correct(o.old); },
@@ -410,27 +411,33 @@ void AgentMachine::name_what_is_there(Operation& operation) {
 
 // Whatever waits under the name of a newer operation is called off.
 void AgentMachine::drop_waiting(const Operation& newer, Instant now) {
-  const auto* create = std::get_if<CreateWorkload>(&newer);
-  const auto* deletion = std::get_if<DeleteWorkload>(&newer);
-  const WorkloadSpecPtr spec = spec_of(newer);
-  const InstanceName* successor = nullptr;
-  if (spec != nullptr)
-    successor = &spec->instance();
-  else if (deletion != nullptr && loop_of(workload_of(newer)) == nullptr)
-    successor = &deletion->old.instance;
-  drop_waiting(workload_of(newer), successor, create == nullptr ? std::nullopt : create->reuse,
-               now);
+  const std::string& workload = workload_of(newer);
+  std::vector<InstanceName> spoken_of;
+  std::optional<ContainerId> kept;
+  match(
+      newer,
+      [&](const CreateWorkload& o) {
+        spoken_of = {o.spec->instance()};
+        kept = o.reuse;
+      },
+      [&](const ChangeWorkload& o) { spoken_of = {o.spec->instance(), o.old.instance}; },
+      [](const ClearWorkload&) {},
+      [&](const DeleteWorkload& o) {
+        if (!has_something(workload)) spoken_of = {o.old.instance};
+      });
+  drop_waiting(workload, spoken_of, kept, now);
 }
 
 // An instance that the server has heard of, or will ask for, and that nobody speaks of any more is reported as removed.
-void AgentMachine::drop_waiting(const std::string& workload, const InstanceName* successor,
+void AgentMachine::drop_waiting(const std::string& workload,
+                                const std::vector<InstanceName>& spoken_of,
                                 const std::optional<ContainerId>& kept, Instant now) {
   const auto dropped = queue_.drop(workload);
   if (!dropped) return;
   const auto forget = [&](const InstanceName& instance) {
     const Loop* loop = loop_of(workload);
-    const bool speaks = loop != nullptr && loop->instance() == instance && !loop->went_silently();
-    if (!speaks && (successor == nullptr || *successor != instance))
+    const bool speaks = loop != nullptr && loop->instance() == instance && !loop->is_silent();
+    if (!speaks && std::find(spoken_of.begin(), spoken_of.end(), instance) == spoken_of.end())
       report(instance, ExecutionState(Phase::kRemoved), now);
   };
   match(
@@ -464,7 +471,7 @@ void AgentMachine::execute(DependencyQueue::Answer answer, Instant now) {
   for (auto& operation : answer.ready)
     match(
         operation, [&](CreateWorkload& o) { create(std::move(o.spec), o.reuse, now); },
-        [&](ChangeWorkload& o) { change(std::move(o.spec), now); },
+        [&](ChangeWorkload& o) { change(std::move(o.spec), o.old.instance, now); },
         [&](ClearWorkload& o) { clear(o.old, now); },
         [&](DeleteWorkload& o) { remove(o.old, now); });
 }
@@ -495,7 +502,8 @@ void AgentMachine::warn_of_missing_parts(const WorkloadSpec& spec) {
 // [impl->swdd~agent-executes-create-workload-operation~1]
 void AgentMachine::create(WorkloadSpecPtr spec, std::optional<ContainerId> reuse, Instant now) {
   if (loop_of(spec->instance().workload.value) != nullptr) {
-    change(std::move(spec), now);
+    const InstanceName instance = spec->instance();
+    change(std::move(spec), instance, now);
     return;
   }
   warn_of_missing_parts(*spec);
@@ -506,7 +514,8 @@ void AgentMachine::create(WorkloadSpecPtr spec, std::optional<ContainerId> reuse
 
 // [impl->swdd~agent-executes-update-workload-operation~1]
 // [impl->swdd~agent-update-on-add-known-workload~1]
-void AgentMachine::change(WorkloadSpecPtr spec, Instant now) {
+void AgentMachine::change(WorkloadSpecPtr spec, const InstanceName& old, Instant now) {
+  if (old != spec->instance()) report_gone(old, now);
   Loop* loop = loop_of(spec->instance().workload.value);
   if (loop == nullptr) {
     create(std::move(spec), std::nullopt, now);
@@ -520,9 +529,19 @@ void AgentMachine::change(WorkloadSpecPtr spec, Instant now) {
 // [impl->swdd~agent-executes-update-delete-only-workload-operation~1]
 void AgentMachine::clear(const InstanceName& old, Instant now) {
   perform(interfaces_.drop(old.workload));
-  if (Loop* loop = loop_of(old.workload.value))
-    tell(*loop, workload::Update{nullptr}, now);
-  else if (states_.find(old) != nullptr)
+  report_gone(old, now);
+  if (Loop* loop = loop_of(old.workload.value)) tell(*loop, workload::Update{nullptr}, now);
+}
+
+// Whether there is, or will be, an instance of that workload of which a loop speaks.
+bool AgentMachine::has_something(const std::string& workload) {
+  const Loop* loop = loop_of(workload);
+  return loop != nullptr && !loop->is_silent();
+}
+
+// What the server has heard of and what never came.
+void AgentMachine::report_gone(const InstanceName& old, Instant now) {
+  if (!has_something(old.workload.value) && states_.find(old) != nullptr)
     report(old, ExecutionState(Phase::kRemoved), now);
 }
 
@@ -535,10 +554,9 @@ AgentMachine::Loop* AgentMachine::loop_of(const std::string& workload) {
 // [impl->swdd~agent-executes-delete-workload-operation~1]
 void AgentMachine::remove(const DeletedWorkload& deleted, Instant now) {
   perform(interfaces_.drop(deleted.instance.workload));
-  if (Loop* loop = loop_of(deleted.instance.workload.value))
-    tell(*loop, workload::Delete{}, now);
-  else
+  if (!has_something(deleted.instance.workload.value))
     report(deleted.instance, ExecutionState(Phase::kRemoved), now);
+  if (Loop* loop = loop_of(deleted.instance.workload.value)) tell(*loop, workload::Delete{}, now);
 }
 
 // [impl->swdd~agent-stores-running-workload~1]

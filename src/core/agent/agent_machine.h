@@ -150,18 +150,20 @@ class AgentMachine {
   void schedule(std::vector<Operation> operations, Instant now);
   void name_what_is_there(Operation& operation);
   void drop_waiting(const Operation& newer, Instant now);
-  void drop_waiting(const std::string& workload, const InstanceName* successor,
+  void drop_waiting(const std::string& workload, const std::vector<InstanceName>& spoken_of,
                     const std::optional<ContainerId>& kept, Instant now);
   void reconsider_waiting(Instant now);
   void execute(DependencyQueue::Answer answer, Instant now);
   void create(WorkloadSpecPtr spec, std::optional<ContainerId> reuse, Instant now);
-  void change(WorkloadSpecPtr spec, Instant now);
+  void change(WorkloadSpecPtr spec, const InstanceName& old, Instant now);
   void clear(const InstanceName& old, Instant now);
   void remove(const DeletedWorkload& deleted, Instant now);
   void go_on(Loop& loop, Instant now);
 
   void warn_of_missing_parts(const WorkloadSpec& spec);
   [[nodiscard]] Loop* loop_of(const std::string& workload);
+  [[nodiscard]] bool has_something(const std::string& workload);
+  void report_gone(const InstanceName& old, Instant now);
   Loop& open_loop(std::unique_ptr<Loop> loop);
   void tell(Loop& loop, const workload::Event& event, Instant now);
   void perform(Loop& loop, workload::Effects effects, Instant now);

@@ -206,8 +206,8 @@ class ControlLoop {
   [[nodiscard]] bool speaks_of(const InstanceName& instance) const;
   // What it last said of that instance, if anything.
   [[nodiscard]] const std::optional<ExecutionState>& last_report() const { return last_report_; }
-  // The instance was left behind and went without a word; nothing of it will be told any more.
-  [[nodiscard]] bool went_silently() const { return gone_; }
+  // The instance was left behind and goes, or went, without a word.
+  [[nodiscard]] bool is_silent() const { return silent_ || gone_; }
   [[nodiscard]] LoopNumber number() const { return number_; }
 
  private:
