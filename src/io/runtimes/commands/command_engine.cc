@@ -378,13 +378,13 @@ class CommandEngine::Worker : public std::enable_shared_from_this<Worker> {
   // -- Changes
 
   void ended(const ContainerId& id, std::optional<ContainerExit> exit) {
+    if (!removing_.contains(id)) look_after(kLookAfterExit);
     auto* known = find(id);
     if (!exit || known == nullptr) return refresh();
     touch();
     auto& container = known->container;
     container.status = exited(*exit);
     tell(container.labels, id, container.status);
-    if (!removing_.contains(id)) look_after(kLookAfterExit);
   }
 
   void tell(const shell::Labels& labels, const ContainerId& id, const ContainerStatus& status) {

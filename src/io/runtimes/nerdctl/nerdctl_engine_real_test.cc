@@ -76,14 +76,6 @@ TEST_F(RealNerdctlTest, NoticesKillStopAndRm) {
   EXPECT_EQ(listed(), Lines{});
 }
 
-TEST_F(RealNerdctlTest, NoticesAContainerThatIsStartedAgainByOthers) {
-  const auto id = running_container();
-  typed({"restart", "--time", "0", id.value});
-  EXPECT_TRUE(await_event("Running(Ok)"));
-  ::kill(process_of(id), SIGKILL);
-  EXPECT_TRUE(await_event(kKilled));
-}
-
 TEST_F(RealNerdctlTest, SignalsByNumber) {
   const auto id = running_container();
   EXPECT_TRUE(answer_of<void>([&](auto sink) { engine_.signal(id, SIGKILL, sink); }));

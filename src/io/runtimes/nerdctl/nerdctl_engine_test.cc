@@ -194,6 +194,7 @@ class NerdctlExitTest : public NerdctlEngineTest {
  protected:
   pid_t run_below_shim(const std::string& id) {
     std::filesystem::create_directories(folder_.path(id));
+    std::filesystem::remove(folder_.path(id + "/init.pid"));
     folder_.write("script", concat("cd ", folder_.path(id),
                                    "; sleep 1000 & echo $! > pid; mv pid init.pid; wait\n"));
     host::ProcessSpec spec{.program = "/bin/bash"};
@@ -236,6 +237,20 @@ TEST_F(NerdctlExitTest, IsAskedAgainWhileItStillCallsTheEndedOneRunning) {
   there_is(R"({"Status": "exited", "ExitCode": 3})");
   ASSERT_TRUE(loop_.await([&] { return events_.size() == 2; }));
   EXPECT_EQ(events_.back(), "c1 Failed(ExecFailed): 'Exit code: '3''");
+}
+
+TEST_F(NerdctlExitTest, LooksAgainForOneThatIsStartedAnewAfterItsEnd) {
+  const auto first = run_below_shim("c1");
+  runs(first);
+  listen();
+  listed();
+  there_is(R"({"Status": "exited", "ExitCode": 137})");
+  ::kill(first, SIGKILL);
+  ASSERT_TRUE(loop_.await([&] { return events_.size() == 2; }));
+  const auto second = run_below_shim("c1");
+  runs(second);
+  ASSERT_TRUE(loop_.await([&] { return events_.size() == 3; }));
+  EXPECT_EQ(events_.back(), "c1 Running(Ok)");
 }
 
 TEST_F(NerdctlExitTest, ANewContainerIsFoundWithoutAListing) {
