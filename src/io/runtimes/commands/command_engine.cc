@@ -43,6 +43,11 @@ ContainerStatus exited(const ContainerExit& exit) {
   return {ContainerPhase::kExited, "exited", exit.exit_code, exit.out_of_memory};
 }
 
+EngineSettings with_program(EngineSettings settings, std::string name) {
+  if (settings.program.empty()) settings.program = std::move(name);
+  return settings;
+}
+
 }  // namespace
 
 // Whom to tell of changes. Lives on the strand.
@@ -112,9 +117,8 @@ class CommandEngine::Worker : public std::enable_shared_from_this<Worker> {
         exits_(
             executor, [this](pid_t process) { return dialect_->read_keeper(process); },
             [this](const ContainerId& id, std::optional<ContainerExit> exit) { ended(id, exit); }),
-        queue_(executor,
-               {dialect_->name(), settings.program.empty() ? dialect_->name() : settings.program,
-                settings.environment, kMaxCreates, kMaxOtherCommands, settings.limits}) {}
+        queue_(executor, {dialect_->name(), settings.program, settings.environment, kMaxCreates,
+                          kMaxOtherCommands, settings.limits}) {}
 
   // [impl->swdd~podman-create-workload-runs-workload~1]
   // [impl->swdd~podman-create-workload-returns-workload-id~1]
@@ -444,10 +448,11 @@ CommandEngine::CommandEngine(asio::any_io_executor executor, shell::Strand& stra
                              std::unique_ptr<const Dialect> dialect, EngineSettings settings)
     : executor_(std::move(executor)),
       strand_(strand),
+      settings_(with_program(std::move(settings), dialect->name())),
       listeners_(std::make_shared<Listeners>(log, dialect->name())),
       worker_(
-          std::make_shared<Worker>(executor_, strand, listeners_, std::move(dialect), settings)),
-      logs_(executor_, strand, {settings.program, settings.environment, settings.limits}) {}
+          std::make_shared<Worker>(executor_, strand, listeners_, std::move(dialect), settings_)),
+      logs_(executor_, strand, {settings_.program, settings_.environment, settings_.limits}) {}
 
 CommandEngine::~CommandEngine() = default;
 

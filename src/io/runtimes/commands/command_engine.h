@@ -104,6 +104,7 @@ class CommandEngine : public shell::Engine {
 
   boost::asio::any_io_executor executor_;
   shell::Strand& strand_;
+  const EngineSettings settings_;
   std::shared_ptr<Listeners> listeners_;  // on the strand
   std::shared_ptr<Worker> worker_;        // on the executor
   LogFollower logs_;                      // beside the queue: whoever follows holds up nobody

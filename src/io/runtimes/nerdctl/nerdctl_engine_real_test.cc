@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/match.h"
 #include "base/strings.h"
 #include "io/runtimes/commands/test_real_engine.h"
 #include "io/runtimes/nerdctl/nerdctl_engine.h"
@@ -74,6 +76,27 @@ TEST_F(RealNerdctlTest, NoticesKillStopAndRm) {
   typed({"rm", "--force", id.value});
   EXPECT_TRUE(await_event("Failed(Lost)"));
   EXPECT_EQ(listed(), Lines{});
+}
+
+TEST_F(RealNerdctlTest, TellsWhatTheContainerHasWritten) {
+  const auto id = create({"sh", "-c", "echo one; echo two >&2; echo; sleep 1000"});
+  ASSERT_TRUE(id) << id.error().message;
+  Lines lines;
+  bool has_ended = false;
+  engine_.logs(*id, {.follow = true, .tail = {}, .since = {}, .until = {}},
+               [&](shell::LogEvent event) {
+                 match(
+                     std::move(event),
+                     [&](const shell::LogLines& e) {
+                       lines.insert(lines.end(), e.lines.begin(), e.lines.end());
+                     },
+                     [&](const shell::LogEnd&) { has_ended = true; });
+               });
+  EXPECT_TRUE(loop_.await([&] { return lines.size() == 3; }));
+  std::sort(lines.begin(), lines.end());  // of two pipes
+  EXPECT_EQ(lines, (Lines{"", "one", "two"}));
+  typed({"rm", "--force", id->value});
+  EXPECT_TRUE(loop_.await([&] { return has_ended; }));
 }
 
 TEST_F(RealNerdctlTest, SignalsByNumber) {

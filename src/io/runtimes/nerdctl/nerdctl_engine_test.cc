@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "io/host/process.h"
@@ -89,6 +90,32 @@ TEST_F(NerdctlEngineTest, AMissingNerdctlIsToldWithTheNextStep) {
       "and in PATH?");
   EXPECT_TRUE(listed().front().starts_with("Error: 'cannot start"));
   EXPECT_EQ(loop_.logged, Lines{});
+}
+
+// As in an agent, which names no program.
+TEST_F(NerdctlEngineTest, IsFoundInPathForCommandsAndForLogs) {
+  folder_.write("nerdctl", commands::kStandIn, 0755);
+  settings_.program = "";
+  settings_.environment["PATH"] = concat(folder_.path(), ":/bin:/usr/bin");
+  on("start", "echo c1");
+  on("logs", "echo one; echo two >&2");
+  EXPECT_EQ(error_of(start()), "no error");
+  Lines lines;
+  std::optional<Status> end;
+  engine().logs({"c1"}, {.follow = true, .tail = 3, .since = "1h", .until = {}},
+                [&](shell::LogEvent event) {
+                  match(
+                      std::move(event),
+                      [&](const shell::LogLines& e) {
+                        lines.insert(lines.end(), e.lines.begin(), e.lines.end());
+                      },
+                      [&](const shell::LogEnd& e) { end = e.status; });
+                });
+  ASSERT_TRUE(loop_.await([&] { return end.has_value(); }));
+  EXPECT_EQ(error_of(*end), "no error");
+  std::sort(lines.begin(), lines.end());  // of two pipes
+  EXPECT_EQ(lines, (Lines{"one", "two"}));
+  EXPECT_EQ(taken_calls(), (Lines{"--g start c1", "logs -f --since 1h --tail 3 c1"}));
 }
 
 TEST_F(NerdctlEngineTest, IsCalledByItsNameInMessages) {
