@@ -100,6 +100,8 @@ void Checkers::check_wanted_workload(const AgentNode& agent, const WorkloadSpec&
         reported != nullptr && reported->phase == Phase::kPendingStartingFailed &&
         (agent.engine().failed_creates(name) > workload::kMaxRetries ||
          reported->additional_info.find("for the wrong runtime") != std::string::npos ||
+         (reported->additional_info.starts_with("Failed to create workload file") &&
+          agent.folders().ever_failed(spec.instance())) ||
          spec.workload().runtime != kRuntime ||
          !spec.workload().runtime_config.starts_with("image: "));
     // It waits for another workload to come, or for those that need its predecessor to go.
@@ -110,6 +112,10 @@ void Checkers::check_wanted_workload(const AgentNode& agent, const WorkloadSpec&
       world_.fail(concat(name, " is wanted and does not run; the server heard ", said));
     return;
   }
+  // What is left of a creation that failed is taken over as it is, if it runs.
+  if (!spec.workload().files.empty() && agent.engine().failed_creates(name) == 0 &&
+      !agent.folders().has_files(spec.instance()))
+    world_.fail(concat(name, " has a container and no files"));
   const bool waits_to_stop =
       reported != nullptr && reported->phase == Phase::kStoppingWaitingToStop;
   if (is_restless(spec) || (waits_to_stop && agent.is_held(spec.instance()))) return;

@@ -169,7 +169,7 @@ AgentNode::Life::Life(AgentNode& node)
               node.engine_, process, read_config),
       interfaces(node.world_, process),
       shell({AgentName{node.name_}, {kRuntime}}, process, process, process, node.world_, node.log_,
-            node, interfaces, {{kRuntime, &runtime}}) {}
+            node, interfaces, {{kRuntime, &runtime}}, node.folders_) {}
 
 AgentNode::AgentNode(World& world, Network& network, Mutation mutation, std::string name)
     : world_(world),
@@ -178,6 +178,7 @@ AgentNode::AgentNode(World& world, Network& network, Mutation mutation, std::str
       log_(world),
       name_(std::move(name)),
       engine_(world, name_, mutation),
+      folders_(world, name_),
       // The workload of the manifest, because it is there most of the time.
       collector_(world, "from_manifest@logs-", [this](const ToServer& message) { send(message); }),
       provider_(world, [this](const ToServer& message) { send(message); }),
@@ -190,6 +191,7 @@ void AgentNode::start() {
   world_.line(name_ + ": started");
   life_ = std::make_unique<Life>(*this);
   engine_.attach(&life_->process);
+  folders_.attach(&life_->process);
   connect();
   sample_load();
 }
@@ -200,6 +202,7 @@ void AgentNode::kill() {
   life_.reset();
   order_.forget();
   engine_.attach(nullptr);
+  folders_.attach(nullptr);
   collector_.disconnected();
   provider_.disconnected();
   network_.client_died(name_);
@@ -350,12 +353,18 @@ Tree Operator::random_workload() {
   const std::string config = random.chance(1, 40) ? "nonsense"
                                                   : concat("image: ", random.pick(kImages), " #",
                                                            std::to_string(random.below(5)));
+  Tree::List files;
+  for (std::uint64_t i = random.chance(1, 3) ? 1 + random.below(3) : 0; i > 0; --i)
+    files.push_back(Tree::Map()
+                        .set("mountPoint", concat("/file_", std::to_string(i)))
+                        .set("data", std::to_string(random.below(3))));
   auto workload = Tree::Map()
                       .set("agent", agent)
                       .set("runtime", random.chance(1, 40) ? "unknown" : kRuntime)
                       .set("runtimeConfig", config)
                       .set("restartPolicy", random.pick(kPolicies))
                       .set("tags", Tree::Map().set("revision", std::to_string(random.below(3))));
+  if (!files.empty()) workload = workload.set("files", files);
   Tree::Map dependencies;
   if (random.chance(1, 3))
     for (std::uint64_t i = 1 + random.below(2); i > 0; --i)

@@ -18,6 +18,7 @@
 #include "shell/log.h"
 #include "shell/server_shell.h"
 #include "sim/fake_engine.h"
+#include "sim/fake_folders.h"
 #include "sim/fake_hooks.h"
 #include "sim/fake_interfaces.h"
 #include "sim/fake_records.h"
@@ -93,6 +94,7 @@ class AgentNode final : public shell::AgentLink {
   void kill();
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const FakeEngine& engine() const { return engine_; }
+  [[nodiscard]] const FakeFolders& folders() const { return folders_; }
   [[nodiscard]] const shell::AgentShell* shell() const { return life_ ? &life_->shell : nullptr; }
   // What happened to the order of its workloads; looked at after every step.
   void check_order();
@@ -126,6 +128,7 @@ class AgentNode final : public shell::AgentLink {
   SimLog log_;
   const std::string name_;
   FakeEngine engine_;
+  FakeFolders folders_;
   LogCollector collector_;
   LogProvider provider_;
   OrderChecker order_;

@@ -9,7 +9,7 @@ namespace tiphys::shell {
 
 AgentShell::AgentShell(agent::Settings settings, Strand& strand, Clock& clock, Timers& timers,
                        Trace& trace, Log& log, AgentLink& link, ControlInterfaces& interfaces,
-                       std::map<std::string, Runtime*> runtimes)
+                       std::map<std::string, Runtime*> runtimes, WorkloadFolders& folders)
     : name_(settings.name),
       machine_(settings),
       timers_(timers),
@@ -17,6 +17,7 @@ AgentShell::AgentShell(agent::Settings settings, Strand& strand, Clock& clock, T
       link_(link),
       interfaces_(interfaces),
       runtimes_(std::move(runtimes)),
+      outfitter_(folders, log),
       actor_(
           {.name = "agent " + settings.name.value}, strand, clock, trace,
           [this](const agent::Event& event, Instant now) { return machine_.step(event, now); },
@@ -28,7 +29,7 @@ void AgentShell::perform(agent::Effect effect) {
       [&](agent::ListWorkloads e) { list(e); }, [&](agent::Warn e) { log_.warn(e.text); },
       [&](workload::CreateContainer e) { create(std::move(e)); },
       [&](workload::DeleteContainer e) { remove(std::move(e)); },
-      [&](workload::ClearFolder e) { tell_loop(workload::FolderCleared{e.token}); },
+      [&](workload::ClearFolder e) { clear(e); },
       [&](workload::Watch e) {
         watches_[e.token] = &runtime(e.runtime);
         watches_[e.token]->watch(e.token, e.instance, e.container,
@@ -79,28 +80,55 @@ void AgentShell::list(const agent::ListWorkloads& effect) {
       });
 }
 
-// The container mounts what stands beside it, so that has to be there first.
+// The container mounts what stands beside it, so that has to be there first. Where files cannot be written, the runtime
+// is not asked, so nobody knows what an earlier try, or an earlier agent, has left there.
 void AgentShell::create(workload::CreateContainer effect) {
-  const InstanceName instance = effect.spec->instance();
+  const WorkloadSpecPtr spec = effect.spec;
   interface_folders_.ask(
-      instance, [this, effect = std::move(effect)](std::optional<std::string> folder) {
-        create(effect, Equipment{.control_interface = std::move(folder), .files = {}});
+      spec->instance(), [this, effect = std::move(effect)](std::optional<std::string> folder) {
+        const WorkloadSpecPtr asked_for = effect.spec;
+        outfitter_.prepare(asked_for, [this, effect, folder](Result<Equipment> equipment) {
+          if (equipment) {
+            equipment->control_interface = folder;
+            create_equipped(effect, *std::move(equipment));
+          } else {
+            tell_loop(workload::CreateFailed{.token = effect.token,
+                                             .cause = std::move(equipment).error().message,
+                                             .may_succeed_later = false,
+                                             .left_something = true});
+          }
+        });
       });
 }
 
-void AgentShell::create(const workload::CreateContainer& effect, Equipment equipment) {
+void AgentShell::create_equipped(const workload::CreateContainer& effect, Equipment equipment) {
   const bool can_start_again = runtime(effect.runtime).can_start_again();
   runtime(effect.runtime)
-      .create(effect.spec, effect.reuse, std::move(equipment),
-              [this, token = effect.token,
-               can_start_again](CreateResult<workload::ContainerId> container) {
-                if (container)
-                  tell_loop(workload::Created{token, *std::move(container), can_start_again});
-                else
-                  tell_loop(workload::CreateFailed{token, container.error().cause,
-                                                   container.error().may_succeed_later,
-                                                   container.error().left_something});
-              });
+      .create(
+          effect.spec, effect.reuse, std::move(equipment),
+          [this, effect, can_start_again](CreateResult<workload::ContainerId> container) {
+            if (container)
+              tell_loop(workload::Created{effect.token, *std::move(container), can_start_again});
+            else
+              create_failed(effect, std::move(container).error());
+          });
+}
+
+void AgentShell::create_failed(const workload::CreateContainer& effect, CreateError error) {
+  auto tell = [this, token = effect.token, error = std::move(error)] {
+    tell_loop(
+        workload::CreateFailed{token, error.cause, error.may_succeed_later, error.left_something});
+  };
+  if (effect.spec->workload().files.empty()) return tell();
+  outfitter_.clear_files(effect.spec->instance(), std::move(tell));
+}
+
+void AgentShell::clear(const workload::ClearFolder& effect) {
+  auto tell = [this, token = effect.token] { tell_loop(workload::FolderCleared{token}); };
+  if (effect.part == workload::ClearFolder::Part::kAll)
+    outfitter_.clear_all(effect.instance, std::move(tell));
+  else
+    outfitter_.clear_files(effect.instance, std::move(tell));
 }
 
 void AgentShell::remove(workload::DeleteContainer effect) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// An agent's machine between its server, its runtimes and the control interfaces of its workloads.
+// An agent's machine between its server, its runtimes, and the folders and control interfaces of its workloads.
 
 #include <map>
 #include <string>
@@ -10,7 +10,9 @@
 #include "shell/control_interfaces.h"
 #include "shell/interface_folders.h"
 #include "shell/link.h"
+#include "shell/outfitter.h"
 #include "shell/runtime.h"
+#include "shell/workload_folders.h"
 
 namespace tiphys::shell {
 
@@ -19,7 +21,7 @@ class AgentShell {
   // The runtimes are those that the settings enable, by name.
   AgentShell(agent::Settings settings, Strand& strand, Clock& clock, Timers& timers, Trace& trace,
              Log& log, AgentLink& link, ControlInterfaces& interfaces,
-             std::map<std::string, Runtime*> runtimes);
+             std::map<std::string, Runtime*> runtimes, WorkloadFolders& folders);
 
   void connected() { actor_.tell(agent::Connected{}); }
   void disconnected() { actor_.tell(agent::Disconnected{}); }
@@ -35,7 +37,9 @@ class AgentShell {
   void perform(agent::Effect effect);
   void list(const agent::ListWorkloads& effect);
   void create(workload::CreateContainer effect);
-  void create(const workload::CreateContainer& effect, Equipment equipment);
+  void create_equipped(const workload::CreateContainer& effect, Equipment equipment);
+  void create_failed(const workload::CreateContainer& effect, CreateError error);
+  void clear(const workload::ClearFolder& effect);
   void remove(workload::DeleteContainer effect);
   void open_interface(const agent::OpenInterface& effect);
   void tell_loop(workload::Event event) { actor_.tell(agent::ForLoop{std::move(event)}); }
@@ -49,6 +53,7 @@ class AgentShell {
   ControlInterfaces& interfaces_;
   InterfaceFolders interface_folders_;
   const std::map<std::string, Runtime*> runtimes_;
+  Outfitter outfitter_;
   std::map<workload::Token, Runtime*> watches_;  // which runtime to tell when a watch ends
   Actor<agent::Event, agent::Effect> actor_;
 };

@@ -31,9 +31,11 @@ class ScriptedRuntime final : public Runtime {
   }
   void create(WorkloadSpecPtr spec, std::optional<ContainerId> reuse, Equipment equipment,
               std::function<void(CreateResult<ContainerId>)> sink) override {
-    calls.push_back("create " + spec->instance().workload.value +
-                    (reuse ? " from " + reuse->value : "") +
-                    (equipment.control_interface ? " with " + *equipment.control_interface : ""));
+    std::string call =
+        "create " + spec->instance().workload.value + (reuse ? " from " + reuse->value : "");
+    if (equipment.control_interface) call += " with " + *equipment.control_interface;
+    for (const auto& mount : equipment.files) call += " with " + mount.container_path;
+    calls.push_back(std::move(call));
     creates.push_back(std::move(sink));
   }
   void remove(const InstanceName& instance, std::optional<ContainerId> container,
@@ -107,6 +109,29 @@ class ScriptedInterfaces final : public ControlInterfaces {
   }
 };
 
+// Likewise.
+class ScriptedFolders final : public WorkloadFolders {
+ public:
+  void write_files(WorkloadSpecPtr spec,
+                   std::function<void(Result<std::vector<Mount>>)> sink) override {
+    calls.push_back("write " + spec->instance().workload.value);
+    writes.push_back(std::move(sink));
+  }
+  void remove_files(const InstanceName& instance, std::function<void(Status)> sink) override {
+    calls.push_back("remove files of " + instance.workload.value);
+    removes.push_back(std::move(sink));
+  }
+  void remove(const InstanceName& instance, std::function<void(Status)> sink) override {
+    calls.push_back("remove " + instance.workload.value);
+    removes.push_back(std::move(sink));
+  }
+  Lines taken_calls() { return std::exchange(calls, {}); }
+
+  Lines calls;
+  std::deque<std::function<void(Result<std::vector<Mount>>)>> writes;
+  std::deque<std::function<void(Status)>> removes;
+};
+
 class RecordingLink final : public AgentLink {
  public:
   void send(const ToServer& message) override {
@@ -139,11 +164,13 @@ class RecordingLog final : public Log {
 
 class AgentShellTest : public testing::Test {
  protected:
-  static WorkloadSpecPtr spec_of(const std::string& name, const std::string& runtime) {
+  static WorkloadSpecPtr spec_of(const std::string& name, const std::string& runtime,
+                                 std::vector<File> files = {}) {
     auto workload = std::make_shared<Workload>();
     workload->agent = "agent_A";
     workload->runtime = runtime;
     workload->runtime_config = "image: " + name;
+    workload->files = std::move(files);
     return *WorkloadSpec::make(name, workload);
   }
   static WorkloadSpecPtr speaking_spec_of(const std::string& name) {
@@ -177,6 +204,7 @@ class AgentShellTest : public testing::Test {
   ScriptedRuntime podman;
   ScriptedRuntime kube;
   ScriptedInterfaces interfaces;
+  ScriptedFolders folders;
   RecordingLink link;
   RecordingLog log;
   AgentShell node{{.name = AgentName{"agent_A"}, .runtimes = {"podman", "podman-kube"}},
@@ -187,7 +215,8 @@ class AgentShellTest : public testing::Test {
                   log,
                   link,
                   interfaces,
-                  {{"podman", &podman}, {"podman-kube", &kube}}};
+                  {{"podman", &podman}, {"podman-kube", &kube}},
+                  folders};
 };
 
 TEST_F(AgentShellTest, AsksEveryRuntimeWhatIsThereBeforeItStartsAnything) {
@@ -299,9 +328,98 @@ TEST_F(AgentShellTest, DeletesThroughTheRuntimeAndEndsTheWatch) {
 }
 
 TEST_F(AgentShellTest, AWorkloadForARuntimeThatIsNotEnabledFails) {
-  arrive({spec_of("nginx", "wasm")});
+  arrive({spec_of("nginx", "wasm", {{"/a", File::Encoding::kText, "x"}})});
+  EXPECT_EQ(folders.taken_calls(), Lines{}) << "nobody would read its files";
   EXPECT_EQ(sent(), (Lines{"nginx Pending(Starting): 'Triggered at runtime.'",
                            "nginx Pending(StartingFailed): 'Unsupported Runtime'"}));
+}
+
+TEST_F(AgentShellTest, FilesAreThereBeforeTheContainer) {
+  arrive({spec_of("nginx", "podman", {{"/a", File::Encoding::kText, "x"}})});
+  podman.taken_calls();
+  EXPECT_EQ(folders.taken_calls(), (Lines{"write nginx"}));
+  EXPECT_EQ(podman.taken_calls(), Lines{});
+  ScriptedRuntime::answer(folders.writes, std::vector<Mount>{{"/run/a", "/a", true}});
+  run();
+  EXPECT_EQ(podman.taken_calls(), (Lines{"create nginx with /a"}));
+  ScriptedRuntime::answer(podman.creates, ContainerId{"c1"});
+  run();
+  EXPECT_EQ(podman.taken_calls(), (Lines{"watch nginx c1"}));
+  EXPECT_EQ(folders.taken_calls(), Lines{});
+}
+
+TEST_F(AgentShellTest, AWorkloadWithoutFilesNeedsNoFolder) {
+  arrive({spec_of("nginx", "podman")});
+  EXPECT_EQ(podman.taken_calls(), (Lines{"list agent_A", "create nginx"}));
+  ScriptedRuntime::answer(podman.creates, tl::unexpected(CreateError{"no image", false, false}));
+  run();
+  EXPECT_EQ(folders.taken_calls(), Lines{});
+}
+
+TEST_F(AgentShellTest, FilesThatCannotBeWrittenFailTheWorkloadForGood) {
+  const auto spec = spec_of("nginx", "podman", {{"a", File::Encoding::kText, "x"}});
+  arrive({spec});
+  podman.taken_calls();
+  sent();
+  ScriptedRuntime::answer(folders.writes, fail(Code::kInvalidArgument, "not absolute"));
+  run();
+  EXPECT_EQ(sent(), (Lines{"nginx Pending(StartingFailed): 'not absolute'"}));
+  pass(std::chrono::seconds(10));
+  EXPECT_EQ(podman.taken_calls(), Lines{});
+  receive(UpdateWorkload{{}, {{spec->instance(), {}}}});
+  EXPECT_EQ(podman.taken_calls(), (Lines{"remove nginx"})) << "an earlier agent may have made one";
+}
+
+TEST_F(AgentShellTest, FilesAreGoneBeforeAFailedCreationIsToldAndWrittenAgainForTheNext) {
+  arrive({spec_of("nginx", "podman", {{"/a", File::Encoding::kText, "x"}})});
+  ScriptedRuntime::answer(folders.writes, std::vector<Mount>{});
+  run();
+  folders.taken_calls();
+  sent();
+  ScriptedRuntime::answer(podman.creates, tl::unexpected(CreateError{"no image", true, false}));
+  run();
+  EXPECT_EQ(folders.taken_calls(), (Lines{"remove files of nginx"}));
+  EXPECT_EQ(sent(), Lines{});
+  ScriptedRuntime::answer(folders.removes, fail(Code::kPermissionDenied, "no"));
+  run();
+  EXPECT_EQ(log.lines, (Lines{"What was put beside a workload could not be removed"}));
+  EXPECT_EQ(sent(), (Lines{"nginx Pending(Starting): 'Retry 1 of 20: no image'"}));
+  pass(workload::kRetryPause);
+  EXPECT_EQ(folders.taken_calls(), (Lines{"write nginx"}));
+}
+
+TEST_F(AgentShellTest, TheFolderOfAWorkloadGoesBeforeItIsReportedAsRemoved) {
+  const auto spec = spec_of("nginx", "podman", {{"/a", File::Encoding::kText, "x"}});
+  arrive({spec});
+  ScriptedRuntime::answer(folders.writes, std::vector<Mount>{});
+  ScriptedRuntime::answer(podman.creates, ContainerId{"c1"});
+  run();
+  folders.taken_calls();
+  // Other files for the same instance.
+  receive(UpdateWorkload{{spec_of("nginx", "podman", {{"/b", File::Encoding::kText, "x"}})},
+                         {{spec->instance(), {}}}});
+  sent();
+  ScriptedRuntime::answer(podman.removes, Status());
+  run();
+  EXPECT_EQ(folders.taken_calls(), (Lines{"remove files of nginx"}));
+  EXPECT_EQ(sent(), Lines{});
+  ScriptedRuntime::answer(folders.removes, Status());
+  run();
+  EXPECT_EQ(folders.taken_calls(), (Lines{"write nginx"}));
+  EXPECT_EQ(sent(), (Lines{"nginx Removed", "nginx Pending(Starting): 'Triggered at runtime.'"}));
+  ScriptedRuntime::answer(folders.writes, std::vector<Mount>{});
+  ScriptedRuntime::answer(podman.creates, ContainerId{"c2"});
+  run();
+
+  receive(UpdateWorkload{{}, {{spec->instance(), {}}}});
+  ScriptedRuntime::answer(podman.removes, Status());
+  run();
+  sent();
+  EXPECT_EQ(folders.taken_calls(), (Lines{"remove nginx"}));
+  ScriptedRuntime::answer(folders.removes, fail(Code::kPermissionDenied, "no"));
+  run();
+  EXPECT_EQ(sent(), (Lines{"nginx Removed"}));
+  EXPECT_EQ(log.lines, (Lines{"What was put beside a workload could not be removed"}));
 }
 
 TEST_F(AgentShellTest, OfTheLoadOnlyTheNewestSampleIsSent) {

@@ -4,7 +4,8 @@
 //                                                       EngineRuntime --> NerdctlEngine --> containerd
 //                                                       PipeInterfaces --> FIFOs of the workloads
 //
-// The main thread is io; the machine has a thread of its own; a worker begins only if a host name is to be looked up.
+// The main thread is io; the machine has a thread of its own; workers begin only if a host name is to be looked up or a
+// workload has files.
 
 #include <chrono>
 #include <functional>
@@ -18,6 +19,7 @@
 #include "base/strings.h"
 #include "base/version.h"
 #include "io/control/pipe_interfaces.h"
+#include "io/folders/disk_folders.h"
 #include "io/host/code_pages.h"
 #include "io/host/io_loop.h"
 #include "io/host/log_sink.h"
@@ -43,10 +45,12 @@ namespace tiphys::apps {
 namespace {
 
 constexpr Duration kLoadPeriod = std::chrono::seconds(2);
+// So that a host name that takes its time to be found holds up no file.
+constexpr std::size_t kWorkers = 2;
 
 struct Prepared {
   AgentOptions options;
-  std::string folder;  // of this agent
+  std::string folder;  // of this agent, for its workloads
   std::optional<host::TlsContext> tls;
 };
 
@@ -123,7 +127,7 @@ OrStop<int> run(Prepared prepared, host::LogSink& log) {
   // The strand stops before anything that its tasks use goes.
   std::optional<shell::AgentShell> shell;
   shell::CoreThread core;
-  shell::WorkerThreads workers(core, 1);
+  shell::WorkerThreads workers(core, kWorkers);
   host::Resolver resolver(workers);
 
   // [impl->swdd~agent-supports-podman~2]
@@ -158,11 +162,13 @@ OrStop<int> run(Prepared prepared, host::LogSink& log) {
              });
            }});
   control::PipeInterfaces interfaces(io.executor(), core, workers, log, prepared.folder);
+  folders::DiskFolders folders(workers, prepared.folder);
   shell.emplace(
       agent::Settings{options.name, options.runtimes}, core, core, core, trace, log, link,
       interfaces,
       std::map<std::string, shell::Runtime*>{{podman::kPodmanRuntime, &runtime},
-                                             {nerdctl::kContainerdRuntime, &containerd_runtime}});
+                                             {nerdctl::kContainerdRuntime, &containerd_runtime}},
+      folders);
   LoadSampler sampler(core, log, *shell);
   core.post([&] { sampler.sample(); });
   log.info("ank-agent begins",

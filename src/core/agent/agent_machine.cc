@@ -488,15 +488,6 @@ void AgentMachine::for_loop(const workload::Event& event, Instant now) {
   if (loop != loops_.end()) tell(*loop->second, event, now);
 }
 
-// What a user asked for and this version does not do is not passed over in silence.
-void AgentMachine::warn_of_missing_parts(const WorkloadSpec& spec) {
-  const Workload& workload = spec.workload();
-  for (const auto& [is_there, part] : {std::pair{!workload.files.empty(), "files"}})
-    if (is_there)
-      effects_.emplace_back(Warn{concat("Workload '", spec.instance().workload.value, "': ", part,
-                                        " are not supported by this version and left out.")});
-}
-
 // A loop that stands there already has made room, or is about to.
 // [impl->swdd~agent-create-workload~1]
 // [impl->swdd~agent-executes-create-workload-operation~1]
@@ -506,7 +497,6 @@ void AgentMachine::create(WorkloadSpecPtr spec, std::optional<ContainerId> reuse
     change(std::move(spec), instance, now);
     return;
   }
-  warn_of_missing_parts(*spec);
   perform(interfaces_.equip(*spec));
   tell(open_loop(std::make_unique<Loop>(++last_loop_, std::move(spec), settings_.retries)),
        workload::Create{std::move(reuse)}, now);
@@ -521,7 +511,6 @@ void AgentMachine::change(WorkloadSpecPtr spec, const InstanceName& old, Instant
     create(std::move(spec), std::nullopt, now);
     return;
   }
-  warn_of_missing_parts(*spec);
   perform(interfaces_.equip(*spec));
   tell(*loop, workload::Update{std::move(spec)}, now);
 }

@@ -160,7 +160,6 @@ class AgentMachine {
   void remove(const DeletedWorkload& deleted, Instant now);
   void go_on(Loop& loop, Instant now);
 
-  void warn_of_missing_parts(const WorkloadSpec& spec);
   [[nodiscard]] Loop* loop_of(const std::string& workload);
   [[nodiscard]] bool has_something(const std::string& workload);
   void report_gone(const InstanceName& old, Instant now);

@@ -253,7 +253,7 @@ Effects ControlLoop::arrive() {
 Effects ControlLoop::start(std::optional<ContainerId> reuse) {
   failures_ = 0;
   gone_ = false;
-  may_have_folder_ = has_something_beside_it(spec_->workload());
+  if (has_something_beside_it(spec_->workload())) may_have_folder_ = true;
   Effects effects{report(Phase::kPendingStarting, std::string(kTriggered))};
   if (spec_->workload().runtime != runtime_) {
     stage_ = Stage::kSettled;

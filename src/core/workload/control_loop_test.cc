@@ -128,6 +128,24 @@ TEST(ControlLoop, RemembersWhatItLastSaidOfItsInstance) {
   EXPECT_EQ(loop.last_report()->phase, Phase::kRunningOk);
 }
 
+TEST(ControlLoop, ClearsAFolderThatAnEarlierSpecOfTheInstanceMade) {
+  auto with_files = std::make_shared<Workload>(spec("1")->workload());
+  with_files->files = {{"/a", File::Encoding::kText, "x"}};
+  ControlLoop loop(1, WorkloadSpec::unchecked(instance("1"), with_files));
+  const auto first = find<CreateContainer>(loop.step(Create{}, {}));
+  (void)loop.step(Created{first->token, ContainerId{"c1"}}, {});
+  const auto deleted = find<DeleteContainer>(loop.step(Update{spec("1")}, {}));
+  const auto files = find<ClearFolder>(loop.step(Deleted{deleted->token}, {}));
+  ASSERT_TRUE(files);
+  EXPECT_EQ(files->part, ClearFolder::Part::kFiles);
+  const auto second = find<CreateContainer>(loop.step(FolderCleared{files->token}, {}));
+  (void)loop.step(Created{second->token, ContainerId{"c2"}}, {});
+  const auto last = find<DeleteContainer>(loop.step(Delete{}, {}));
+  const auto all = find<ClearFolder>(loop.step(Deleted{last->token}, {}));
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->part, ClearFolder::Part::kAll);
+}
+
 TEST(ControlLoop, TellsRuntimeInstanceAndContainerApartInItsTokens) {
   ControlLoop first(1, spec("1"));
   ControlLoop second(2, spec("1"));
