@@ -12,6 +12,7 @@ void OrderChecker::forget() {
   wanted_.clear();
   deletions_.clear();
   last_.clear();
+  had_.clear();
   now_ = {};
 }
 
@@ -56,6 +57,8 @@ void OrderChecker::reported(const WorkloadState& state, const WorkloadStates& kn
       before == Phase::kStoppingWaitingToStop)
     check_stop(state.instance);
   last_.insert_or_assign(state.instance, state.state);
+  if (state.state.phase != Phase::kPendingWaitingToStart && state.state.phase != Phase::kRemoved)
+    had_.insert(state.instance);
 }
 
 void OrderChecker::look_at(const WorkloadStates& known) {

@@ -27,6 +27,8 @@ class OrderChecker {
   void look_at(const WorkloadStates& known);
   void reported(const WorkloadState& state, const WorkloadStates& known);
 
+  // Has the agent ever spoken of more than waiting? If not, a listing that failed may have kept a container from it.
+  [[nodiscard]] bool has_had(const InstanceName& instance) const { return had_.contains(instance); }
   // Is what there is of that workload to be deleted as soon as others let it go? It may be another instance.
   [[nodiscard]] bool is_held(const InstanceName& instance, const WorkloadStates& known) const;
 
@@ -51,6 +53,7 @@ class OrderChecker {
   std::map<InstanceName, Wanted> wanted_;
   std::map<std::string, Deletion> deletions_;    // the newest, by workload
   std::map<InstanceName, ExecutionState> last_;  // what was said of each
+  std::set<InstanceName> had_;                   // those that did more than wait
   WorkloadStates now_;
 };
 

@@ -61,13 +61,16 @@ void AgentShell::open_interface(const agent::OpenInterface& effect) {
     actor_.tell(agent::ForInterface{number, std::move(event)});
   };
   interface_folders_.opening(effect.number, effect.instance);
-  interfaces_.open(
-      effect.number, effect.instance,
-      [this, tell, number = effect.number](const Result<std::string>& folder) {
-        if (!folder) tell(agent::NotOpened{folder.error().message});
-        interface_folders_.opened(number, folder ? std::optional(*folder) : std::nullopt);
-      },
-      tell);
+  interface_folders_.when_clear(effect.instance, [this, tell, effect] {
+    if (!interface_folders_.is_opening(effect.number)) return;  // it was closed meanwhile
+    interfaces_.open(
+        effect.number, effect.instance,
+        [this, tell, number = effect.number](const Result<std::string>& folder) {
+          if (!folder) tell(agent::NotOpened{folder.error().message});
+          interface_folders_.opened(number, folder ? std::optional(*folder) : std::nullopt);
+        },
+        tell);
+  });
 }
 
 void AgentShell::list(const agent::ListWorkloads& effect) {
@@ -124,7 +127,11 @@ void AgentShell::create_failed(const workload::CreateContainer& effect, CreateEr
 }
 
 void AgentShell::clear(const workload::ClearFolder& effect) {
-  auto tell = [this, token = effect.token] { tell_loop(workload::FolderCleared{token}); };
+  interface_folders_.clearing(effect.instance);
+  auto tell = [this, effect] {
+    interface_folders_.cleared(effect.instance);
+    tell_loop(workload::FolderCleared{effect.token});
+  };
   if (effect.part == workload::ClearFolder::Part::kAll)
     outfitter_.clear_all(effect.instance, std::move(tell));
   else

@@ -35,4 +35,22 @@ void InterfaceFolders::ask(const InstanceName& instance, Then then) {
     entry.waiting.push_back(std::move(then));
 }
 
+void InterfaceFolders::clearing(const InstanceName& instance) { ++clearings_[instance].count; }
+
+void InterfaceFolders::cleared(const InstanceName& instance) {
+  const auto entry = clearings_.find(instance);
+  if (--entry->second.count > 0) return;
+  const auto waiting = std::move(entry->second.waiting);
+  clearings_.erase(entry);
+  for (const auto& open : waiting) open();
+}
+
+void InterfaceFolders::when_clear(const InstanceName& instance, std::function<void()> open) {
+  const auto entry = clearings_.find(instance);
+  if (entry == clearings_.end())
+    open();
+  else
+    entry->second.waiting.push_back(std::move(open));
+}
+
 }  // namespace tiphys::shell

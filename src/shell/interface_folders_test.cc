@@ -73,5 +73,23 @@ TEST_F(InterfaceFoldersTest, TheNewestInterfaceOfAnInstanceCounts) {
   EXPECT_EQ(told.back(), "none");
 }
 
+TEST(InterfaceFolders, AnOpeningWaitsWhileTheFolderIsCleared) {
+  InterfaceFolders folders;
+  const InstanceName web{WorkloadName{"web"}, WorkloadId{"1"}, AgentName{"A"}};
+  const InstanceName other{WorkloadName{"web"}, WorkloadId{"2"}, AgentName{"A"}};
+  int opened = 0;
+  folders.clearing(web);
+  folders.clearing(web);
+  folders.when_clear(web, [&] { ++opened; });
+  folders.when_clear(other, [&] { opened += 10; });
+  EXPECT_EQ(opened, 10) << "the folder of another instance is none of its business";
+  folders.cleared(web);
+  EXPECT_EQ(opened, 10) << "one clearing is still under way";
+  folders.cleared(web);
+  EXPECT_EQ(opened, 11);
+  folders.when_clear(web, [&] { ++opened; });
+  EXPECT_EQ(opened, 12);
+}
+
 }  // namespace
 }  // namespace tiphys::shell
