@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <utility>
 
 #include "apps/config_file.h"
@@ -201,23 +202,36 @@ bool is_same_folder(const std::string& one, const std::string& other) {
 }
 
 OrStop<std::string> prepare_run_folder(const std::string& base_folder, bool is_default,
-                                       const AgentName& agent) {
+                                       const AgentName& agent, uid_t user) {
   const std::string base = without_last_slashes(base_folder);
+  const auto unusable = [](const std::string& folder, std::string_view why) {
+    return fatal(kRunFolderContext, concat("Could not use directory \"", folder, "\": ", why));
+  };
+  const auto not_made = [](const std::string& folder) {
+    return fatal(kRunFolderContext, concat("Could not create directory \"", folder,
+                                           "\": ", host::system_message(errno)));
+  };
+  constexpr std::string_view kRemedy = "; remove it, or name another folder with --run-folder";
+  struct stat about{};
+  if (is_default && ::lstat(base.c_str(), &about) == 0 && S_ISLNK(about.st_mode) &&
+      about.st_uid != user && about.st_uid != 0)
+    return unusable(base, concat("it is a symbolic link of another user", kRemedy));
   if (!is_folder(base)) {
     if (!is_default)
       return fatal(kRunFolderContext, concat("Could not find directory \"", base, "\""));
-    if (!make_folder(base) || ::chmod(base.c_str(), 0777) != 0)
-      return fatal(kRunFolderContext, concat("Could not create directory \"", base,
-                                             "\": ", host::system_message(errno)));
+    if (!make_folder(base) || ::chmod(base.c_str(), 0777) != 0) return not_made(base);
   }
-  std::string folder = concat(base, "/", agent.value, "_io");
-  if (!make_folder(folder))
-    return fatal(kRunFolderContext, concat("Could not create directory \"", folder,
-                                           "\": ", host::system_message(errno)));
+  const std::string folder = concat(base, "/", agent.value, "_io");
+  if (::lstat(folder.c_str(), &about) == 0 && S_ISLNK(about.st_mode))
+    return unusable(folder, concat("it is a symbolic link", kRemedy));
+  if (!make_folder(folder)) return not_made(folder);
+  if (::lstat(folder.c_str(), &about) != 0) return not_made(folder);
+  if (about.st_uid != user)
+    return unusable(folder, concat("it belongs to another user (uid ", std::to_string(about.st_uid),
+                                   ")", kRemedy));
   if (::access(folder.c_str(), R_OK | W_OK | X_OK) != 0)
-    return fatal(kRunFolderContext,
-                 concat("Could not use directory \"", folder, "\": ", host::system_message(errno)));
-  return folder;
+    return unusable(folder, host::system_message(errno));
+  return std::filesystem::absolute(folder).string();
 }
 
 }  // namespace tiphys::apps

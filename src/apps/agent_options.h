@@ -2,6 +2,9 @@
 
 // What ank-agent is told by its command line, its environment and its config file, in this order of weight.
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <optional>
 #include <set>
 #include <string>
@@ -38,9 +41,10 @@ std::string default_run_folder(const host::Environment& environment);
 // Whether both name the same folder, as far as the words tell: a slash at the end does not count.
 bool is_same_folder(const std::string& one, const std::string& other);
 
-// Makes the folder of this agent, <base folder>/<agent>_io, and says where it is. The default base is made too, for agents of
-// all users; one that a user named has to be there.
+// Makes the folder of this agent, <base folder>/<agent>_io, and says where it is, from the root. The default base is made
+// too, for agents of all users; one that a user named has to be there. Since others may write in the base, the folder of the
+// agent has to be a real one of this user, and the default base must not be somebody else's link.
 OrStop<std::string> prepare_run_folder(const std::string& base_folder, bool is_default,
-                                       const AgentName& agent);
+                                       const AgentName& agent, uid_t user = ::geteuid());
 
 }  // namespace tiphys::apps

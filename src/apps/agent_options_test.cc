@@ -161,6 +161,50 @@ TEST_F(RunFolderTest, OneThatAUserNamedHasToBeThere) {
   EXPECT_EQ(prepare(folder_, false), path("agent_A_io"));
 }
 
+TEST_F(RunFolderTest, OneOfAnotherUserIsRefused) {
+  ASSERT_EQ(prepare(folder_, false), path("agent_A_io"));
+  const auto refused = prepare_run_folder(folder_, false, AgentName{"agent_A"}, ::geteuid() + 1);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().text,
+            concat("Run folder creation failed. Cannot continue without run folder.: 'Could not "
+                   "use directory \"",
+                   path("agent_A_io"), "\": it belongs to another user (uid ",
+                   std::to_string(::geteuid()),
+                   "); remove it, or name another folder with --run-folder'"));
+}
+
+TEST_F(RunFolderTest, ALinkInPlaceOfTheAgentsFolderIsRefused) {
+  fs::create_directory(path("elsewhere"));
+  for (const std::string& target : {path("elsewhere"), path("nowhere")}) {
+    fs::create_symlink(target, path("agent_A_io"));
+    EXPECT_EQ(prepare(folder_, false),
+              concat("Run folder creation failed. Cannot continue without run folder.: 'Could not "
+                     "use directory \"",
+                     path("agent_A_io"),
+                     "\": it is a symbolic link; remove it, or name another folder with "
+                     "--run-folder'"));
+    fs::remove(path("agent_A_io"));
+  }
+  EXPECT_TRUE(fs::is_empty(path("elsewhere")));
+  EXPECT_FALSE(fs::exists(path("nowhere")));
+}
+
+TEST_F(RunFolderTest, ALinkToTheBaseIsItsOwnersChoice) {
+  fs::create_directory(path("elsewhere"));
+  fs::create_symlink(path("elsewhere"), path("base"));
+  EXPECT_EQ(prepare(path("base"), false), path("base/agent_A_io"));
+  EXPECT_EQ(prepare(path("base"), true), path("base/agent_A_io"));
+  EXPECT_TRUE(fs::is_directory(path("elsewhere/agent_A_io")));
+}
+
+TEST_F(RunFolderTest, ItsPathBeginsAtTheRoot) {
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_);
+  fs::create_directory("run");
+  EXPECT_EQ(prepare("run", false), path("run/agent_A_io"));
+  fs::current_path(before);
+}
+
 TEST_F(RunFolderTest, OneThatCannotBeUsedIsNamed) {
   const std::string taken = file("agent_A_io", "a file");
   EXPECT_EQ(prepare(folder_, false),

@@ -137,6 +137,16 @@ class Surroundings(harness.Case):
                 self.assertIn("Run folder creation failed", self.one_fatal_line(output))
                 self.assertIn(folder, output)
 
+    def test_run_folder_that_leads_elsewhere(self):
+        elsewhere = self.folder / "elsewhere"
+        elsewhere.mkdir()
+        (self.folder / "agent_A_io").symlink_to(elsewhere)
+        code, output = self.finished("ank-agent", "-k", "-n", "agent_A", "-r", self.folder)
+        self.assertEqual(code, 1, output)
+        self.assertIn(f"Could not use directory \"{self.folder}/agent_A_io\": it is a symbolic link; remove it, or name another "
+                      "folder with --run-folder", self.one_fatal_line(output))
+        self.assertEqual(list(elsewhere.iterdir()), [])
+
     def test_words_that_mean_nothing(self):
         for program, words in [("ank", ["nonsense"]), ("ank", []), ("ank", ["get", "nonsense"]), ("ank-server", ["--nonsense"]),
                                ("ank-agent", ["--nonsense"]), ("ank-server", ["-a"]), ("ank-agent", ["-t", "no-equals-sign"])]:
