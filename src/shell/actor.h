@@ -24,6 +24,7 @@ struct ActorSettings {
   std::size_t max_requests = 1024;
 };
 
+// [impl->swdd~agent-uses-async-channels~1]
 template <class Event, class Effect>
 class Actor {
  public:

@@ -79,6 +79,7 @@ class ActorTest : public testing::Test {
   std::function<void(const Deed&)> on_perform;
 };
 
+// [utest->swdd~agent-uses-async-channels~1]
 TEST_F(ActorTest, HandlesEventsInOrderAndPerformsTheEffectsOfOneBeforeTheNext) {
   auto actor = make({.name = "A"}, quiet);
   actor.tell({"x"});

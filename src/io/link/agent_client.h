@@ -42,6 +42,8 @@ struct AgentClientOptions {
   Duration acceptance = std::chrono::seconds(20);  // until the server answers the hello
 };
 
+// [impl->swdd~communication-to-from-agent-middleware~1]
+// [impl->swdd~agent-default-communication-grpc~1]
 class AgentClient final : public shell::AgentLink {
  public:
   // The connector makes connections for `io`. Goes after the strand and io have stopped, and before the log.

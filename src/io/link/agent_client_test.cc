@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +17,7 @@
 #include "io/rpc/memory/memory_network.h"
 #include "io/rpc/server.h"
 #include "io/wire/wire.h"
+#include "shell/agent_shell.h"
 
 namespace tiphys::link {
 namespace {
@@ -114,6 +117,82 @@ TEST_F(AgentClientTest, IntroducesItselfFirstAndIsConnectedOnceItIsTaken) {
   EXPECT_EQ(events[1], summary(FromServer(ServerHello{})));
 }
 
+// [itest->swdd~agent-manager-listens-requests-from-server~1]
+TEST_F(AgentClientTest, TellsTheMachineWhateverTheServerSays) {
+  listen();
+  start();
+  accept();
+  const InstanceName web{WorkloadName{"web"}, WorkloadId{"id"}, AgentName{"A"}};
+  const std::vector<FromServer> said{
+      ServerHello{},
+      UpdateWorkload{{}, {{web, {}}}},
+      UpdateWorkloadState{{{web, ExecutionState(Phase::kRunningOk)}}},
+      Response{"web@1", ErrorResponse{"no"}},
+      LinkLogsRequest{"logs", {}},
+      LinkLogsCancel{"logs"}};
+  for (const auto& message : said) say(message);
+  ASSERT_TRUE(threads.until([&] { return events.size() == said.size() + 1; }));
+  for (std::size_t i = 0; i < said.size(); ++i) EXPECT_EQ(events[i + 1], summary(said[i]));
+}
+
+// Time that does not pass, and a disk that nobody needs.
+class Stillness final : public shell::Clock,
+                        public shell::Timers,
+                        public shell::Trace,
+                        public shell::WorkloadFolders {
+ public:
+  [[nodiscard]] Instant now() const override { return {}; }
+  void after(Duration, std::function<void()>) override {}
+  [[nodiscard]] bool enabled() const override { return false; }
+  void event(std::string_view, const std::string&) override {}
+  void effect(std::string_view, const std::string&) override {}
+  void write_files(WorkloadSpecPtr,
+                   std::function<void(Result<std::vector<shell::Mount>>)>) override {
+    ADD_FAILURE() << "nothing is written";
+  }
+  void remove_files(const InstanceName&, std::function<void(Status)>) override {
+    ADD_FAILURE() << "nothing is removed";
+  }
+  void remove(const InstanceName&, std::function<void(Status)>) override {
+    ADD_FAILURE() << "nothing is removed";
+  }
+};
+
+// The machine has nothing but the link to reach a server, and all that it says arrives there.
+// [itest->swdd~agent-shall-use-interfaces-to-server~1]
+TEST_F(AgentClientTest, IsAllThatAnAgentHasOfItsServer) {
+  listen();
+  Stillness still;
+  std::optional<shell::AgentShell> agent;
+  client = std::make_unique<AgentClient>(
+      threads.io.get_executor(), threads.strand, log, network.connector(),
+      std::vector<std::string>{"server"}, AgentClientOptions{.hello = {"A", "1.1.0", {}}},
+      AgentEvents{
+          .connected = [&] { agent->connected(); },
+          .disconnected = [&] { agent->disconnected(); },
+          .received = [&](FromServer&& message) { return agent->received(std::move(message)); },
+          .fatal = [](const std::string& text) { ADD_FAILURE() << text; }});
+  agent.emplace(agent::Settings{.name = AgentName{"A"}, .runtimes = {}}, threads.strand, still,
+                still, still, log, *client, std::map<std::string, shell::Runtime*>{}, still);
+  client->start();
+  ASSERT_TRUE(threads.until([&] { return calls.size() == 1; }));
+  calls[0]->call->send_headers();
+  auto workload = std::make_shared<Workload>();
+  workload->agent = "A";
+  workload->runtime = "none";
+  const auto spec = *WorkloadSpec::make("web", workload);
+  say(ServerHello{{spec}});
+  ASSERT_TRUE(threads.until([&] { return calls[0]->messages.size() == 3; }));
+  const auto report = [&](Phase phase, std::string info) {
+    return summary(ToServer(
+        UpdateWorkloadState{{{spec->instance(), ExecutionState(phase, std::move(info))}}}));
+  };
+  EXPECT_EQ(calls[0]->messages, (std::vector<std::string>{
+                                    summary(ToServer(AgentHello{"A", "1.1.0", {}})),
+                                    report(Phase::kPendingStarting, "Triggered at runtime."),
+                                    report(Phase::kPendingStartingFailed, "Unsupported Runtime")}));
+}
+
 TEST_F(AgentClientTest, SendsInOrder) {
   listen();
   start();
@@ -207,7 +286,10 @@ TEST_F(AgentClientTest, DropsWhatItCannotRead) {
   listen();
   start();
   accept();
-  calls[0]->call->send({"\xff\xff garbage"});
+  const std::string log_request_without_body = "\x2a\x03\x0a\x01r";
+  for (const std::string& bytes :
+       {std::string("\xff\xff garbage"), std::string(), log_request_without_body})
+    calls[0]->call->send({bytes});
   say(ServerHello{});
   ASSERT_TRUE(threads.until([&] { return events.size() == 2; }));
   EXPECT_EQ(events[1], summary(FromServer(ServerHello{})));
