@@ -89,8 +89,12 @@ void Checkers::check_wanted_workload(const AgentNode& agent, const WorkloadSpec&
   const ExecutionState* reported = server_.shell()->state().workload_states.find(spec.instance());
   const std::string said = reported == nullptr ? "nothing" : to_string(*reported);
   std::vector<workload::ContainerStatus> found;
-  for (const auto& [id, container] : agent.engine().containers())
-    if (is_ours(container) && label_of(container) == name) found.push_back(container.status);
+  bool was_made_with_files = false;  // they may have been added while its agent was down
+  for (const auto& [id, container] : agent.engine().containers()) {
+    if (!is_ours(container) || label_of(container) != name) continue;
+    found.push_back(container.status);
+    was_made_with_files = !container.spec.mounts.empty();
+  }
 
   if (found.size() > 1) return world_.fail(concat(name, " has several containers at the end"));
   if (found.empty()) {
@@ -113,8 +117,8 @@ void Checkers::check_wanted_workload(const AgentNode& agent, const WorkloadSpec&
     return;
   }
   // What is left of a creation that failed is taken over as it is, if it runs.
-  if (!spec.workload().files.empty() && agent.engine().failed_creates(name) == 0 &&
-      !agent.folders().has_files(spec.instance()))
+  if (was_made_with_files && agent.engine().failed_creates(name) == 0 &&
+      !agent.folders().ever_failed(spec.instance()) && !agent.folders().has_files(spec.instance()))
     world_.fail(concat(name, " has a container and no files"));
   const bool waits_to_stop =
       reported != nullptr && reported->phase == Phase::kStoppingWaitingToStop;
