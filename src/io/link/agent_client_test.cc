@@ -135,10 +135,11 @@ TEST_F(AgentClientTest, TellsTheMachineWhateverTheServerSays) {
   for (std::size_t i = 0; i < said.size(); ++i) EXPECT_EQ(events[i + 1], summary(said[i]));
 }
 
-// Time that does not pass, and a disk that nobody needs.
+// Time that does not pass, and pipes and a disk that nobody needs.
 class Stillness final : public shell::Clock,
                         public shell::Timers,
                         public shell::Trace,
+                        public shell::ControlInterfaces,
                         public shell::WorkloadFolders {
  public:
   [[nodiscard]] Instant now() const override { return {}; }
@@ -146,6 +147,14 @@ class Stillness final : public shell::Clock,
   [[nodiscard]] bool enabled() const override { return false; }
   void event(std::string_view, const std::string&) override {}
   void effect(std::string_view, const std::string&) override {}
+  void open(shell::InterfaceNumber, const InstanceName&, std::function<void(Result<std::string>)>,
+            std::function<void(shell::InterfaceEvent)>) override {
+    ADD_FAILURE() << "nothing is opened";
+  }
+  void send(shell::InterfaceNumber, FromAnkaios) override {}
+  void read_on(shell::InterfaceNumber) override {}
+  void stop_reading(shell::InterfaceNumber) override {}
+  void close(shell::InterfaceNumber) override {}
   void write_files(WorkloadSpecPtr,
                    std::function<void(Result<std::vector<shell::Mount>>)>) override {
     ADD_FAILURE() << "nothing is written";
@@ -173,7 +182,7 @@ TEST_F(AgentClientTest, IsAllThatAnAgentHasOfItsServer) {
           .received = [&](FromServer&& message) { return agent->received(std::move(message)); },
           .fatal = [](const std::string& text) { ADD_FAILURE() << text; }});
   agent.emplace(agent::Settings{.name = AgentName{"A"}, .runtimes = {}}, threads.strand, still,
-                still, still, log, *client, std::map<std::string, shell::Runtime*>{}, still);
+                still, still, log, *client, still, std::map<std::string, shell::Runtime*>{}, still);
   client->start();
   ASSERT_TRUE(threads.until([&] { return calls.size() == 1; }));
   calls[0]->call->send_headers();
