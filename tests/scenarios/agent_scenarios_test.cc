@@ -5,6 +5,8 @@
 //   listed podman web.1 c1 Running(Ok) | listed podman | list failed podman: broken pipe
 //   created web c1 | create failed web: no such image | deleted c1 | delete failed c1: busy | cleared web
 //   observed c1 Running(Ok) | timer web | timer sweep | timer removal
+//   interface 1 said hello 1.0.0 | interface 1 asked r1 desiredState | interface 1 garbled
+//   interface 1 lost log entries of r1 | interface 1 not opened: no space
 //
 // "; " stands between several containers of a listing. An answer is for the newest effect that fits; "old" before it
 // makes it one for the effect before that. "after 40s" before an event lets time pass. The head of the file may name the
@@ -51,6 +53,10 @@ class Player {
     if (words.take("after")) now_ = now_ + std::chrono::seconds(std::stoi(words.word()));
     if (words.take("connected")) return Connected{};
     if (words.take("disconnected")) return Disconnected{};
+    if (words.take("interface")) {
+      const InterfaceNumber number = std::stoull(words.word());
+      return ForInterface{number, read_interface_event(words)};
+    }
     if (words.take("load")) {
       const auto cpu = static_cast<std::uint32_t>(std::stoul(words.word()));
       return LoadSampled{AgentStatus{cpu, std::stoull(words.rest())}};
@@ -96,6 +102,19 @@ class Player {
     }
     if (words.take("timer")) return ForLoop{workload::TimerFired{newest(timers_, words.rest())}};
     return Received{read_message(words)};
+  }
+
+  static InterfaceEvent read_interface_event(Words& words) {
+    if (words.take("said hello")) return Said{ControlInterfaceHello{words.rest()}, 10};
+    if (words.take("asked")) {
+      Request request{words.word(), {}};
+      request.content = CompleteStateRequest{{words.rest()}, false};
+      return Said{std::move(request), 10};
+    }
+    if (words.take("garbled")) return Garbled{"3 bytes"};
+    if (words.take("lost log entries of")) return Undelivered{Parcel::kLogEntries, words.rest()};
+    if (words.take("not opened:")) return NotOpened{words.rest()};
+    words.misread("what happens at a control interface");
   }
 
   static FromServer read_message(Words& words) {
