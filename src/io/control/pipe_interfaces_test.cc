@@ -16,16 +16,18 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
-#include "base/match.h"
 #include "base/strings.h"
 #include "io/control/frames.h"
 #include "io/control/pipe_files.h"
 #include "io/control/pipe_writer.h"
 #include "io/host/descriptor.h"
+#include "io/host/io_loop.h"
 #include "io/wire/wire.h"
 #include "tests/bytes_in_use.h"
 
@@ -68,7 +70,7 @@ class OneLoop : public shell::Strand, public shell::Workers, public shell::Log {
   std::vector<std::string> logged;
 };
 
-// The workload's ends of its pipes. Nothing waits.
+// The workload's ends of its pipes. Nothing waits, but for wait_for_input().
 class Workload {
  public:
   explicit Workload(std::string folder) : folder_(std::move(folder)) {}
@@ -97,6 +99,11 @@ class Workload {
   void hello() { say(ControlInterfaceHello{"1.0.0"}); }
   void ask(const std::string& id) { say(Request{id, CompleteStateRequest{}}); }
 
+  // Until there is something to read; false when nothing comes within a time that no machine needs.
+  bool wait_for_input() const {
+    pollfd asked{input_.number(), POLLIN, 0};
+    return ::poll(&asked, 1, 120'000) > 0;
+  }
   // The next message that it was told, if one is there.
   std::optional<FromAnkaios> read() {
     std::array<char, 65536> chunk;
@@ -123,6 +130,16 @@ class Workload {
   std::string bytes_;
   bool has_message_ = false;
 };
+
+Response response_to(const std::string& id, std::size_t size = 0) {
+  return {id, ErrorResponse{std::string(size, 'x')}};
+}
+
+FromAnkaios wait_for_message(Workload& workload) {
+  auto message = workload.read();
+  while (!message && workload.wait_for_input()) message = workload.read();
+  return message.value();
+}
 
 class PipeInterfacesTest : public testing::Test {
  protected:
@@ -162,7 +179,7 @@ class PipeInterfacesTest : public testing::Test {
     return *message;
   }
   static Response response(const std::string& id, std::size_t size = 0) {
-    return {id, ErrorResponse{std::string(size, 'x')}};
+    return response_to(id, size);
   }
   static bool is_pipe(const std::string& path) {
     return fs::symlink_status(path).type() == fs::file_type::fifo;
@@ -602,6 +619,59 @@ TEST_F(PipeInterfacesTest, CallsForAnInterfaceThatIsGoneDoNothing) {
   interfaces->close(1);
   loop.settle();
   EXPECT_TRUE(events.empty());
+}
+
+// -- As in an agent: io and the machine have a thread each
+
+TEST(PipeInterfacesThreads, SpeakAndHearAcrossThem) {
+  auto* const before = ::signal(SIGPIPE, SIG_IGN);
+  std::string run_folder = "/tmp/tiphys-control-XXXXXX";
+  ASSERT_NE(::mkdtemp(run_folder.data()), nullptr);
+  OneLoop log;
+  host::IoLoop io;
+  shell::CoreThread core;
+  shell::WorkerThreads workers(core, 1);
+  std::promise<std::string> opened;
+  std::promise<void> closed;
+  constexpr int kRequests = 200;
+  int asked = 0;
+  {
+    PipeInterfaces interfaces(io.executor(), core, workers, log, run_folder);
+    std::thread io_thread([&] { io.run(); });
+    core.post([&] {
+      interfaces.open(
+          1, kWeb, [&](Result<std::string> folder) { opened.set_value(folder.value()); },
+          [&](const InterfaceEvent& event) {
+            if (const auto* said = std::get_if<agent::Said>(&event)) {
+              interfaces.send(1, response_to(std::get<Request>(said->message).id));
+              interfaces.read_on(1);
+              if (++asked == kRequests) {
+                interfaces.send(1, ConnectionClosed{"enough"});
+                interfaces.stop_reading(1);
+              }
+            }
+          });
+    });
+    Workload workload(opened.get_future().get());
+    workload.open_input();
+    workload.open_output();
+    for (int i = 0; i < kRequests; ++i) {
+      workload.ask(std::to_string(i));
+      EXPECT_EQ(std::get<Response>(wait_for_message(workload)).id, std::to_string(i));
+    }
+    EXPECT_EQ(std::get<ConnectionClosed>(wait_for_message(workload)).reason, "enough");
+    core.post([&] {
+      interfaces.close(1);
+      closed.set_value();
+    });
+    closed.get_future().get();
+    io.post([&] { io.stop(); });
+    io_thread.join();
+    core.stop();
+  }
+  EXPECT_FALSE(fs::exists(folder_of(run_folder, kWeb)));
+  fs::remove_all(run_folder);
+  ::signal(SIGPIPE, before);
 }
 
 }  // namespace
