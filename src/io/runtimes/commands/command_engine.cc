@@ -282,6 +282,8 @@ class CommandEngine::Worker : public std::enable_shared_from_this<Worker> {
               std::vector<Waiting> served) {
     if (!listing) {
       cache_.is_valid = false;
+      // Whoever asked asks again. A look of our own would be lost, and with it what it was for.
+      if (served.empty() && !cache_.containers.empty()) look_after(kLongestLookAgain);
       for (auto& waiting : served)
         answer(std::move(waiting.sink), Result<std::vector<Container>>(fail(listing.error())));
       return;
@@ -375,6 +377,8 @@ class CommandEngine::Worker : public std::enable_shared_from_this<Worker> {
       const auto self = weak.lock();
       if (!self || error) return;
       self->is_look_planned_ = false;
+      // A listing that has begun may be older than what we want to see.
+      if (self->refreshing_) return self->look_after(kFirstLookAgain);
       self->refresh();
     });
   }

@@ -280,6 +280,39 @@ TEST_F(NerdctlExitTest, LooksAgainForOneThatIsStartedAnewAfterItsEnd) {
   EXPECT_EQ(events_.back(), "c1 Running(Ok)");
 }
 
+TEST_F(NerdctlExitTest, AnEndIsNotForgottenWhenTheListingFails) {
+  const auto process = run_below_shim("c1");
+  runs(process);
+  listen();
+  listed();
+  on("ps", "echo broken >&2; exit 1");
+  taken_calls();
+  ::kill(process, SIGKILL);
+  // The one at once, and the one half a second later.
+  std::size_t failures = 0;
+  ASSERT_TRUE(loop_.await([&] { return (failures += taken_calls().size()) >= 2; }));
+  there_is(R"({"Status": "exited", "ExitCode": 3})");
+  ASSERT_TRUE(loop_.await([&] { return events_.size() == 2; }));
+  EXPECT_EQ(events_.back(), "c1 Failed(ExecFailed): 'Exit code: '3''");
+}
+
+TEST_F(NerdctlExitTest, ASlowListingDoesNotSwallowTheNextLook) {
+  const auto process = run_below_shim("c1");
+  runs(process);
+  listen();
+  listed();
+  there_is(R"({"Status": "exited", "ExitCode": 137})");
+  // Longer than the pause until the next look.
+  on("ps", R"(sleep 0.8; echo '{"ID":"c1","Labels":"agent=agent_A"}')");
+  taken_calls();
+  ::kill(process, SIGKILL);
+  ASSERT_TRUE(loop_.await([&] { return !taken_calls().empty(); }));
+  on("ps", ":");  // removed meanwhile
+  ASSERT_TRUE(loop_.await([&] { return events_.size() == 3; }));
+  EXPECT_EQ(events_, (Lines{"c1 Running(Ok)", "c1 Failed(ExecFailed): 'Exit code: '137''",
+                            "c1 Failed(Lost)"}));
+}
+
 TEST_F(NerdctlExitTest, ANewContainerIsFoundWithoutAListing) {
   run_below_shim("c1");
   on("run", "echo c1");
