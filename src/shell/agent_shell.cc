@@ -53,7 +53,41 @@ void AgentShell::perform(agent::Effect effect) {
       [&](agent::CloseInterface e) {
         interfaces_.close(e.number);
         interface_folders_.closed(e.number);
+      },
+      [&](agent::FetchLogs e) { fetch_logs(std::move(e)); },
+      [&](agent::ContinueFetching e) {
+        if (const auto fetch = fetches_.find(e.fetch); fetch != fetches_.end())
+          fetch->second.runtime->continue_logs(fetch->second.stream);
+      },
+      [&](agent::StopFetching e) {
+        if (const auto fetch = fetches_.extract(e.fetch); !fetch.empty())
+          fetch.mapped().runtime->end_logs(fetch.mapped().stream);
+      },
+      [&](agent::SendLogs e) {
+        link_.send(ToServer(std::move(e.entries)),
+                   [this, receipt = e.receipt] { actor_.tell(agent::LogsSent{receipt}); });
       });
+}
+
+void AgentShell::fetch_logs(agent::FetchLogs effect) {
+  Runtime& from = runtime(effect.runtime);
+  fetches_[effect.fetch] = Fetch{&from, 0};
+  LogOptions options{effect.options.follow.value_or(false), effect.options.tail,
+                     std::move(effect.options.since), std::move(effect.options.until)};
+  const LogStream stream = from.logs(
+      std::move(effect.container), std::move(options),
+      [this, number = effect.fetch](LogEvent event) {
+        match(
+            std::move(event),
+            [&](LogLines e) { actor_.tell(agent::LogsArrived{number, std::move(e.lines)}); },
+            [&](const LogEnd& e) {
+              fetches_.erase(number);
+              actor_.tell(agent::LogsEnded{number, e.status ? "" : e.status.error().message});
+            });
+      });
+  // Unless it has ended already.
+  if (const auto fetch = fetches_.find(effect.fetch); fetch != fetches_.end())
+    fetch->second.stream = stream;
 }
 
 void AgentShell::open_interface(const agent::OpenInterface& effect) {

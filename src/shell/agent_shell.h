@@ -24,7 +24,7 @@ class AgentShell {
              std::map<std::string, Runtime*> runtimes, WorkloadFolders& folders);
 
   void connected() { actor_.tell(agent::Connected{}); }
-  void disconnected() { actor_.tell(agent::Disconnected{}); }
+  void disconnected(bool cleanly = false) { actor_.tell(agent::Disconnected{cleanly}); }
   // False when so much waits that the link should stop reading for a while; the message was not taken.
   [[nodiscard]] bool received(FromServer&& message) {
     return !actor_.is_full() && actor_.try_tell(agent::Received{std::move(message)});
@@ -32,6 +32,7 @@ class AgentShell {
   void load_sampled(AgentStatus status) { actor_.tell_latest(0, agent::LoadSampled{status}); }
 
   [[nodiscard]] const WorkloadStates& states() const { return machine_.states(); }
+  [[nodiscard]] std::size_t log_campaigns() const { return machine_.log_campaigns(); }
 
  private:
   void perform(agent::Effect effect);
@@ -42,6 +43,7 @@ class AgentShell {
   void clear(const workload::ClearFolder& effect);
   void remove(workload::DeleteContainer effect);
   void open_interface(const agent::OpenInterface& effect);
+  void fetch_logs(agent::FetchLogs effect);
   void tell_loop(workload::Event event) { actor_.tell(agent::ForLoop{std::move(event)}); }
   [[nodiscard]] Runtime& runtime(const std::string& name) const;
 
@@ -54,6 +56,12 @@ class AgentShell {
   InterfaceFolders interface_folders_;
   const std::map<std::string, Runtime*> runtimes_;
   Outfitter outfitter_;
+  struct Fetch {
+    Runtime* runtime;
+    LogStream stream;
+  };
+
+  std::map<agent::FetchNumber, Fetch> fetches_;  // those whose end has not come
   std::map<workload::Token, Runtime*> watches_;  // which runtime to tell when a watch ends
   Actor<agent::Event, agent::Effect> actor_;
 };

@@ -53,11 +53,22 @@ class ScriptedRuntime final : public Runtime {
     calls.push_back("unwatch " + watched.at(token));
     watched.erase(token);
   }
-  LogStream logs(ContainerId container, LogOptions, std::function<void(LogEvent)>) override {
-    calls.push_back("logs " + container.value);
-    return 0;
+  LogStream logs(ContainerId container, LogOptions options,
+                 std::function<void(LogEvent)> sink) override {
+    calls.push_back("logs " + container.value + (options.follow ? " follow" : "") +
+                    (options.tail ? " tail " + std::to_string(*options.tail) : "") +
+                    (options.since ? " since " + *options.since : "") +
+                    (options.until ? " until " + *options.until : ""));
+    if (logs_end_at_once) sink(LogEnd{});
+    logs_told = std::move(sink);
+    return ++last_stream;
   }
-  void end_logs(LogStream) override { calls.emplace_back("end logs"); }
+  void continue_logs(LogStream stream) override {
+    calls.push_back("continue logs " + std::to_string(stream));
+  }
+  void end_logs(LogStream stream) override {
+    calls.push_back("end logs " + std::to_string(stream));
+  }
 
   template <class T, class Value>
   static void answer(std::deque<std::function<void(T)>>& open, Value&& value) {
@@ -74,6 +85,9 @@ class ScriptedRuntime final : public Runtime {
   std::deque<std::function<void(Status)>> removes;
   std::map<Token, std::string> watched;
   std::function<void(ExecutionState)> states;  // of the newest watch
+  bool logs_end_at_once = false;
+  LogStream last_stream = 10;
+  std::function<void(LogEvent)> logs_told;
 };
 
 // The same for control interfaces.
@@ -146,10 +160,24 @@ class RecordingLink final : public AgentLink {
         },
         [](const Request& m) { return "request " + m.id; },
         [](const AgentLoadStatus& m) { return "load " + std::to_string(m.status.cpu_usage); },
+        [](const LinkLogEntries& m) {
+          std::string text = m.request_id + ":";
+          for (const auto& entry : m.entries.entries) text += " " + entry.message;
+          return text;
+        },
+        [](const LinkLogsStop& m) {
+          return m.request_id + ": " + m.stop.instance.workload.value + " stopped";
+        },
         [](const auto&) { return std::string("something else"); }));
   }
 
+  void send(const ToServer& message, std::function<void()> taken) override {
+    send(message);
+    receipts.push_back(std::move(taken));
+  }
+
   Lines sent;
+  std::vector<std::function<void()>> receipts;
 };
 
 class RecordingLog final : public Log {
@@ -420,6 +448,62 @@ TEST_F(AgentShellTest, TheFolderOfAWorkloadGoesBeforeItIsReportedAsRemoved) {
   run();
   EXPECT_EQ(sent(), (Lines{"nginx Removed"}));
   EXPECT_EQ(log.lines, (Lines{"What was put beside a workload could not be removed"}));
+}
+
+TEST_F(AgentShellTest, FetchesLogsAndAsksForMoreWhenTheLinkHasTakenThem) {
+  const auto spec = spec_of("nginx", "podman");
+  arrive({spec});
+  ScriptedRuntime::answer(podman.creates, ContainerId{"c1"});
+  run();
+  podman.taken_calls();
+  sent();
+  LogsRequest wanted{{spec->instance()}, true, 3, "a", "b"};
+  receive(LinkLogsRequest{"r", wanted});
+  EXPECT_EQ(podman.taken_calls(), (Lines{"logs c1 follow tail 3 since a until b"}));
+  EXPECT_EQ(node.log_campaigns(), 1U);
+  podman.logs_told(LogLines{{"one", "two"}});
+  run();
+  EXPECT_EQ(sent(), (Lines{"r: one two"}));
+  EXPECT_EQ(podman.taken_calls(), Lines{});
+  link.receipts.at(0)();
+  run();
+  EXPECT_EQ(podman.taken_calls(), (Lines{"continue logs 11"}));
+  podman.logs_told(LogEnd{fail(Code::kUnknown, "exit code 125")});
+  run();
+  EXPECT_EQ(sent(), (Lines{"r: nginx stopped"}));
+  EXPECT_EQ(log.lines, (Lines{"Collecting the logs of 'nginx' has ended: exit code 125"}));
+  EXPECT_EQ(node.log_campaigns(), 0U);
+}
+
+TEST_F(AgentShellTest, ACancelEndsTheLogsOfTheRuntime) {
+  const auto spec = spec_of("nginx", "podman");
+  arrive({spec});
+  ScriptedRuntime::answer(podman.creates, ContainerId{"c1"});
+  run();
+  podman.taken_calls();
+  sent();
+  receive(LinkLogsRequest{"r", {{spec->instance()}, {}, {}, {}, {}}});
+  podman.logs_told(LogLines{{"on its way"}});
+  receive(LinkLogsCancel{"r"});
+  EXPECT_EQ(podman.taken_calls(), (Lines{"logs c1", "end logs 11"}));
+  sent();
+  podman.logs_told(LogLines{{"late"}});
+  link.receipts.at(0)();
+  run();
+  EXPECT_EQ(sent(), Lines{});
+  EXPECT_EQ(podman.taken_calls(), Lines{});
+}
+
+TEST_F(AgentShellTest, ARuntimeWithoutLogsEndsThemAtOnce) {
+  const auto spec = spec_of("nginx", "podman-kube");
+  arrive({spec});
+  ScriptedRuntime::answer(kube.creates, ContainerId{"pod1"});
+  run();
+  sent();
+  kube.logs_end_at_once = true;
+  receive(LinkLogsRequest{"r", {{spec->instance()}, true, {}, {}, {}}});
+  EXPECT_EQ(sent(), (Lines{"r: nginx stopped"}));
+  EXPECT_EQ(node.log_campaigns(), 0U);
 }
 
 TEST_F(AgentShellTest, OfTheLoadOnlyTheNewestSampleIsSent) {

@@ -2,6 +2,8 @@
 
 // The link port: how the server reaches its peers and an agent its server. What peers say comes back as events.
 
+#include <functional>
+
 #include "core/server/server_machine.h"
 #include "model/extension.h"
 #include "model/messages.h"
@@ -25,6 +27,12 @@ class AgentLink {
  public:
   virtual ~AgentLink() = default;
   virtual void send(const ToServer& message) = 0;
+  // For messages of which there is always another: `taken` is told on the strand, once, when this one is on its way or
+  // dropped. A link that never keeps messages waiting has nothing more to do.
+  virtual void send(const ToServer& message, std::function<void()> taken) {
+    send(message);
+    taken();
+  }
 };
 
 }  // namespace tiphys::shell

@@ -7,6 +7,7 @@
 //   observed c1 Running(Ok) | timer web | timer sweep | timer removal
 //   interface 1 said hello 1.0.0 | interface 1 asked r1 desiredState | interface 1 garbled
 //   interface 1 lost log entries of r1 | interface 1 not opened: no space
+//   lines c1 one two | lines end c1 | taken (by the link, the oldest lines)
 //
 // "; " stands between several containers of a listing. An answer is for the newest effect that fits; "old" before it
 // makes it one for the effect before that. "after 40s" before an event lets time pass. The head of the file may name the
@@ -101,6 +102,13 @@ class Player {
       return ForLoop{workload::Observed{token, scenario::execution_state_of(words.rest())}};
     }
     if (words.take("timer")) return ForLoop{workload::TimerFired{newest(timers_, words.rest())}};
+    if (words.take("lines end")) return LogsEnded{newest(fetches_, words.rest()), ""};
+    if (words.take("lines")) {
+      LogsArrived arrived{newest(fetches_, words.word()), {}};
+      while (!words.empty()) arrived.lines.push_back(words.word());
+      return arrived;
+    }
+    if (words.take("taken")) return LogsSent{++taken_};
     return Received{read_message(words)};
   }
 
@@ -188,6 +196,7 @@ class Player {
               e.after == kSweepPeriod || e.after == kSweepAfterFailure ? "sweep" : "removal";
           timers_[loop == 0 ? own : names_[loop]].push_back(e.token);
         },
+        [&](const FetchLogs& e) { fetches_[e.container.value].push_back(e.fetch); },
         [](const auto&) {});
   }
 
@@ -200,6 +209,8 @@ class Player {
   Tokens clears_;
   Tokens watches_;
   Tokens timers_;
+  Tokens fetches_;
+  ReceiptNumber taken_ = 0;  // receipts are counted from 1
 };
 
 class AgentScenario : public testing::TestWithParam<std::filesystem::path> {};

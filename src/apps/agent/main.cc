@@ -152,7 +152,7 @@ OrStop<int> run(Prepared prepared, host::LogSink& log) {
       io.executor(), core, log, std::move(connector), {options.server_url},
       {.hello = {options.name.value, std::string(kVersion), options.tags}},
       {.connected = [&] { shell->connected(); },
-       .disconnected = [&] { shell->disconnected(); },
+       .disconnected = [&](bool cleanly) { shell->disconnected(cleanly); },
        .received = [&](FromServer&& message) { return shell->received(std::move(message)); },
        .fatal =
            [&](std::string why) {

@@ -1,6 +1,7 @@
 #include "core/agent/agent_machine.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "base/check.h"
@@ -31,7 +32,7 @@ AgentMachine::AgentMachine(Settings settings) : settings_(std::move(settings)) {
 Effects AgentMachine::step(const Event& event, Instant now) {
   match(
       event, [&](const Connected&) { connected(now); },
-      [&](const Disconnected&) { disconnected(now); },
+      [&](const Disconnected& e) { disconnected(e.cleanly, now); },
       [&](const Received& e) { received(e.message, now); },
       [&](const Listed& e) { listing_answered(e.token, e.found, now); },
       // [impl->swdd~agent-existing-workloads-finds-list~1]
@@ -47,7 +48,10 @@ Effects AgentMachine::step(const Event& event, Instant now) {
         unsent_load_ = e.status;
         if (connected_)
           send(AgentLoadStatus{settings_.name.value, *std::exchange(unsent_load_, std::nullopt)});
-      });
+      },
+      [&](const LogsArrived& e) { perform(logs_.arrived(e.fetch, e.lines)); },
+      [&](const LogsEnded& e) { perform(logs_.ended(e.fetch, e.cause)); },
+      [&](const LogsSent& e) { perform(logs_.sent(e.receipt)); });
   reconsider_waiting(now);
   return std::exchange(effects_, {});
 }
@@ -64,11 +68,14 @@ void AgentMachine::connected(Instant now) {
   perform(interfaces_.connected());
   if (unsent_load_)
     send(AgentLoadStatus{settings_.name.value, *std::exchange(unsent_load_, std::nullopt)});
+  perform(logs_.connected());
 }
 
-void AgentMachine::disconnected(Instant now) {
+void AgentMachine::disconnected(bool cleanly, Instant now) {
   connected_ = false;
   interfaces_.disconnected();
+  if (!cleanly) held_logs_.clear();
+  perform(logs_.disconnected(cleanly));
   arrival_.reset();  // the next ServerHello is complete again
   clear_tombstones(now);
 }
@@ -103,12 +110,15 @@ void AgentMachine::received(const FromServer& message, Instant now) {
       [](const StatesOfOthers&) {},  // an UpdateWorkloadState, once it was sent
       [&](const Response& m) { perform(interfaces_.respond(m)); },
       [&](const LinkLogsRequest& m) {
-        effects_.emplace_back(
-            Warn{concat("Log collection is not supported by this version: '", m.request_id, "'")});
-        for (const auto& instance : m.request.instances)
-          send(LinkLogsStop{m.request_id, LogsStopResponse{instance}});
+        if (arrival_)
+          held_logs_.insert_or_assign(m.request_id, m);
+        else
+          request_logs(m);
       },
-      [&](const LinkLogsCancel&) {});
+      [&](const LinkLogsCancel& m) {
+        held_logs_.erase(m.request_id);
+        perform(logs_.cancel(m.request_id));
+      });
 }
 
 // [impl->swdd~agent-initial-list-existing-workloads~1]
@@ -190,6 +200,7 @@ void AgentMachine::finish_arrival(Instant now) {
       operations.emplace_back(CreateWorkload{spec, std::nullopt});
   schedule(std::move(operations), now);
   for (const auto& update : arrival.held_back) update_workload(update, now);
+  for (const auto& [id, request] : std::exchange(held_logs_, {})) request_logs(request);
   arm_sweep();
 }
 
@@ -488,6 +499,24 @@ void AgentMachine::for_loop(const workload::Event& event, Instant now) {
   if (loop != loops_.end()) tell(*loop->second, event, now);
 }
 
+void AgentMachine::request_logs(const LinkLogsRequest& request) {
+  perform(logs_.request(request, [this](const WorkloadName& name) -> LogFetchers::Found {
+    const auto managed = roster_.find(name.value);
+    if (managed == roster_.end()) return {};
+    const Loop& loop = *managed->second;
+    if (!loop.container()) return {.is_known = true};
+    return {true, LogFetchers::Source{loop.runtime(), *loop.container()}};
+  }));
+}
+
+void AgentMachine::perform(LogEffects effects) {
+  for (auto& effect : effects)
+    match(
+        effect, [&](LinkLogsStop& e) { send(std::move(e)); },
+        [&](LogsComplaint& e) { effects_.emplace_back(Warn{std::move(e.text)}); },
+        [&](auto& e) { effects_.emplace_back(std::move(e)); });
+}
+
 // A loop that stands there already has made room, or is about to.
 // [impl->swdd~agent-create-workload~1]
 // [impl->swdd~agent-executes-create-workload-operation~1]
@@ -628,7 +657,16 @@ std::string to_string(const Event& event) {
       [](const ForInterface& e) {
         return concat("interface ", std::to_string(e.number), " ", to_string(e.event));
       },
-      [](const LoadSampled&) { return std::string("load sampled"); });
+      [](const LoadSampled&) { return std::string("load sampled"); },
+      [](const LogsArrived& e) {
+        return concat("logs #", std::to_string(e.fetch), ": ", std::to_string(e.lines.size()),
+                      " lines");
+      },
+      [](const LogsEnded& e) {
+        return concat("logs #", std::to_string(e.fetch), " ended", e.cause.empty() ? "" : ": ",
+                      e.cause);
+      },
+      [](const LogsSent& e) { return concat("logs sent, receipt ", std::to_string(e.receipt)); });
 }
 
 std::string to_string(const Effect& effect) {
@@ -641,7 +679,12 @@ std::string to_string(const Effect& effect) {
       [](const ReadOn& e) { return to_string(InterfaceEffect(e)); },
       [](const StopReading& e) { return to_string(InterfaceEffect(e)); },
       [](const CloseInterface& e) { return to_string(InterfaceEffect(e)); },
-      [](const auto& e) { return to_string(workload::Effect(e)); });
+      [](const auto& e) {
+        if constexpr (std::is_constructible_v<LogEffect, decltype(e)>)
+          return to_string(LogEffect(e));
+        else
+          return to_string(workload::Effect(e));
+      });
 }
 
 }  // namespace tiphys::agent

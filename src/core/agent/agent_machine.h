@@ -25,6 +25,7 @@
 #include "core/agent/control_interfaces.h"
 #include "core/agent/dependency_queue.h"
 #include "core/agent/harmonise.h"
+#include "core/agent/log_fetchers.h"
 #include "core/workload/control_loop.h"
 #include "model/messages.h"
 #include "model/workload_states.h"
@@ -38,7 +39,9 @@ using workload::Token;
 
 // The link has introduced the agent, and the server took it.
 struct Connected {};
-struct Disconnected {};
+struct Disconnected {
+  bool cleanly = false;  // the server ended the connection in good order
+};
 struct Received {
   FromServer message;
 };
@@ -63,8 +66,20 @@ struct ForInterface {
   InterfaceEvent event;
 };
 
+struct LogsArrived {
+  FetchNumber fetch;
+  std::vector<std::string> lines;
+};
+struct LogsEnded {
+  FetchNumber fetch;
+  std::string cause;  // empty: in good order
+};
+struct LogsSent {
+  ReceiptNumber receipt;
+};
+
 using Event = std::variant<Connected, Disconnected, Received, Listed, ListFailed, ForLoop,
-                           LoadSampled, ForInterface>;
+                           LoadSampled, ForInterface, LogsArrived, LogsEnded, LogsSent>;
 
 // -- What the machine wants done ------------------------------------------------------------------------------------
 
@@ -83,7 +98,8 @@ struct Warn {
 using Effect =
     std::variant<Send, ListWorkloads, Warn, workload::CreateContainer, workload::DeleteContainer,
                  workload::ClearFolder, workload::Watch, workload::Unwatch, workload::ArmTimer,
-                 OpenInterface, SendToWorkload, ReadOn, StopReading, CloseInterface>;
+                 OpenInterface, SendToWorkload, ReadOn, StopReading, CloseInterface, FetchLogs,
+                 ContinueFetching, StopFetching, SendLogs>;
 using Effects = std::vector<Effect>;
 
 struct Settings {
@@ -106,6 +122,8 @@ class AgentMachine {
   [[nodiscard]] Effects step(const Event& event, Instant now);
 
   [[nodiscard]] const WorkloadStates& states() const { return states_; }
+  // That have not ended.
+  [[nodiscard]] std::size_t log_campaigns() const { return logs_.size() + held_logs_.size(); }
 
  private:
   using Loop = workload::ControlLoop;
@@ -125,7 +143,7 @@ class AgentMachine {
   };
 
   void connected(Instant now);
-  void disconnected(Instant now);
+  void disconnected(bool cleanly, Instant now);
   void received(const FromServer& message, Instant now);
   void server_hello(const ServerHello& hello, Instant now);
   void listing_answered(Token token, const std::vector<FoundWorkload>& found, Instant now);
@@ -145,6 +163,8 @@ class AgentMachine {
   void update_workload(const UpdateWorkload& update, Instant now);
   void for_loop(const workload::Event& event, Instant now);
   void forget_states_of_others();
+  void request_logs(const LinkLogsRequest& request);
+  void perform(LogEffects effects);
 
   // Operations pass the queue together; what may not wait for it goes to its loop at once.
   void schedule(std::vector<Operation> operations, Instant now);
@@ -197,6 +217,9 @@ class AgentMachine {
   std::map<InstanceName, std::optional<Instant>> tombstones_;
   Instant tombstones_cleared_;
   std::optional<AgentStatus> unsent_load_;
+  LogFetchers logs_;
+  // By request id; until the listings of a ServerHello have answered, nobody knows whose logs there are.
+  std::map<std::string, LinkLogsRequest> held_logs_;
 
   Effects effects_;  // of the step under way
 };

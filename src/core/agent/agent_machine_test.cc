@@ -139,8 +139,122 @@ TEST(AgentMachine, WritesItsEventsForTheTrace) {
            {ListFailed{token, "broken pipe"}, "list failed: broken pipe"},
            {ForLoop{workload::Deleted{token}}, "deleted"},
            {LoadSampled{{1, 2}}, "load sampled"},
+           {LogsArrived{7, {"a", "b"}}, "logs #7: 2 lines"},
+           {LogsEnded{7, ""}, "logs #7 ended"},
+           {LogsEnded{7, "gone"}, "logs #7 ended: gone"},
+           {LogsSent{8}, "logs sent, receipt 8"},
        })
     EXPECT_EQ(to_string(event), expected);
+  EXPECT_EQ(to_string(Effect(StopFetching{7})), "stop logs #7");
+}
+
+// A machine whose workload `web` runs as container c1.
+class AgentLogsTest : public testing::Test {
+ protected:
+  AgentLogsTest() {
+    step(Connected{});
+    const auto created = step(Received{UpdateWorkload{{spec("web", "1")}, {}}});
+    step(ForLoop{workload::Created{all<workload::CreateContainer>(created).at(0).token, {"c1"}}});
+  }
+
+  Effects step(const Event& event) { return machine.step(event, {}); }
+  Effects request(const std::string& id, const std::string& workload) {
+    LogsRequest wanted;
+    wanted.instances = {instance(workload, "1")};
+    return step(Received{LinkLogsRequest{id, wanted}});
+  }
+
+  AgentMachine machine{kSettings};
+};
+
+TEST_F(AgentLogsTest, FetchesFromTheContainerOfTheWorkloadOfThatName) {
+  const auto fetches = all<FetchLogs>(request("cli@1", "web"));
+  ASSERT_EQ(fetches.size(), 1U);
+  EXPECT_EQ(fetches[0].runtime, "podman");
+  EXPECT_EQ(fetches[0].container, ContainerId{"c1"});
+  EXPECT_EQ(machine.log_campaigns(), 1U);
+
+  const auto logs = all<SendLogs>(step(LogsArrived{fetches[0].fetch, {"one"}}));
+  ASSERT_EQ(logs.size(), 1U);
+  EXPECT_EQ(logs[0].entries, (LinkLogEntries{"cli@1", {{LogEntry{instance("web", "1"), "one"}}}}));
+  EXPECT_EQ(all<ContinueFetching>(step(LogsSent{logs[0].receipt})).size(), 1U);
+  EXPECT_EQ(sent<LinkLogsStop>(step(LogsEnded{fetches[0].fetch, ""})),
+            (std::vector<LinkLogsStop>{{"cli@1", {instance("web", "1")}}}));
+  EXPECT_EQ(machine.log_campaigns(), 0U);
+}
+
+TEST_F(AgentLogsTest, WhatHasNoContainerIsStoppedAtOnceWithAWord) {
+  step(Received{UpdateWorkload{{spec("new", "1")}, {}}});
+  for (const auto& [name, text] :
+       {std::pair{"new", "Could not start collecting logs for 'new' as it has no workload ID yet."},
+        std::pair{"ghost",
+                  "Could not start collecting logs for 'ghost': there is no such workload."}}) {
+    const auto effects = request("r", name);
+    EXPECT_EQ(sent<LinkLogsStop>(effects).size(), 1U);
+    ASSERT_EQ(all<Warn>(effects).size(), 1U);
+    EXPECT_EQ(all<Warn>(effects)[0].text, text);
+    EXPECT_TRUE(all<FetchLogs>(effects).empty());
+  }
+}
+
+TEST_F(AgentLogsTest, ABusyLoopHoldsUpNobodysLogs) {
+  step(Received{UpdateWorkload{{}, {{instance("web", "1"), {}}}}});  // its deletion is under way
+  EXPECT_EQ(all<FetchLogs>(request("r", "web")).size(), 1U);
+}
+
+TEST_F(AgentLogsTest, DeletingAFollowedWorkloadDoesNotEndTheCampaign) {
+  const auto fetch = all<FetchLogs>(request("r", "web")).at(0).fetch;
+  const auto deletion = step(Received{UpdateWorkload{{}, {{instance("web", "1"), {}}}}});
+  const auto token = all<workload::DeleteContainer>(deletion).at(0).token;
+  EXPECT_TRUE(all<StopFetching>(step(ForLoop{workload::Deleted{token}})).empty());
+  EXPECT_EQ(all<SendLogs>(step(LogsArrived{fetch, {"last words"}})).size(), 1U);
+  EXPECT_EQ(sent<LinkLogsStop>(step(LogsEnded{fetch, ""})).size(), 1U);
+}
+
+TEST_F(AgentLogsTest, ALostServerEndsCampaignsAndOneThatEndedWellDoesNot) {
+  const auto first = all<FetchLogs>(request("r", "web")).at(0).fetch;
+  EXPECT_TRUE(all<StopFetching>(step(Disconnected{.cleanly = true})).empty());
+  EXPECT_TRUE(step(LogsArrived{first, {"later"}}).empty());
+  EXPECT_EQ(all<SendLogs>(step(Connected{})).size(), 1U);
+  EXPECT_EQ(all<StopFetching>(step(Disconnected{})).size(), 1U);
+  EXPECT_EQ(machine.log_campaigns(), 0U);
+}
+
+TEST_F(AgentLogsTest, ACancelStopsTheFetching) {
+  const auto fetch = all<FetchLogs>(request("r", "web")).at(0).fetch;
+  const auto stops = all<StopFetching>(step(Received{LinkLogsCancel{"r"}}));
+  ASSERT_EQ(stops.size(), 1U);
+  EXPECT_EQ(stops[0].fetch, fetch);
+  EXPECT_TRUE(step(LogsArrived{fetch, {"late"}}).empty());
+  EXPECT_TRUE(step(LogsEnded{fetch, ""}).empty());
+}
+
+TEST_F(AgentLogsTest, RequestsWaitForTheListingsOfAServerHello) {
+  AgentMachine restarted(kSettings);
+  (void)restarted.step(Connected{}, {});
+  const auto asked = restarted.step(Received{ServerHello{{spec("web", "1")}}}, {});
+  LogsRequest wanted;
+  wanted.instances = {instance("web", "1")};
+  for (const std::string id : {"r", "cancelled", "r"})
+    EXPECT_TRUE(restarted.step(Received{LinkLogsRequest{id, wanted}}, {}).empty());
+  EXPECT_EQ(restarted.log_campaigns(), 2U);
+  EXPECT_TRUE(restarted.step(Received{LinkLogsCancel{"cancelled"}}, {}).empty());
+  const auto listings = all<ListWorkloads>(asked);
+  ASSERT_EQ(listings.size(), 2U);
+  (void)restarted.step(Listed{listings[0].token, {}}, {});
+  const auto effects = restarted.step(
+      Listed{listings[1].token,
+             {{"podman", instance("web", "1"), ExecutionState(Phase::kRunningOk), {"c7"}}}},
+      {});
+  const auto fetches = all<FetchLogs>(effects);
+  ASSERT_EQ(fetches.size(), 1U);
+  EXPECT_EQ(fetches[0].container, ContainerId{"c7"});
+
+  // Nobody waits any more when the server is lost meanwhile.
+  (void)restarted.step(Received{ServerHello{}}, {});
+  (void)restarted.step(Received{LinkLogsRequest{"s", wanted}}, {});
+  (void)restarted.step(Disconnected{}, {});
+  EXPECT_EQ(restarted.log_campaigns(), 0U);
 }
 
 // -- A node with two runtimes, and a server that wants this and that

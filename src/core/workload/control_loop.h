@@ -209,6 +209,9 @@ class ControlLoop {
   // The instance was left behind and goes, or went, without a word.
   [[nodiscard]] bool is_silent() const { return silent_ || gone_; }
   [[nodiscard]] LoopNumber number() const { return number_; }
+  [[nodiscard]] const std::string& runtime() const { return runtime_; }
+  // Once it is created, until it is gone.
+  [[nodiscard]] const std::optional<ContainerId>& container() const { return container_; }
 
  private:
   enum class Stage : std::uint8_t {

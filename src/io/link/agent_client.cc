@@ -27,6 +27,23 @@ rpc::ChannelOptions channel_options(std::vector<std::string> urls) {
           .back_off = {.first = kAtOnce, .factor = 1, .longest = kAtOnce, .jitter = 0}};
 }
 
+// Tells that a message was taken, whichever way it went, unless the client is gone.
+class Receipt {
+ public:
+  Receipt(std::weak_ptr<void> client, shell::Strand& strand, std::function<void()> taken)
+      : client_(std::move(client)), strand_(strand), taken_(std::move(taken)) {}
+  ~Receipt() {
+    if (!client_.expired()) strand_.post(std::move(taken_));
+  }
+  Receipt(const Receipt&) = delete;
+  Receipt& operator=(const Receipt&) = delete;
+
+ private:
+  const std::weak_ptr<void> client_;
+  shell::Strand& strand_;
+  std::function<void()> taken_;
+};
+
 }  // namespace
 
 struct AgentClient::Impl : std::enable_shared_from_this<AgentClient::Impl> {
@@ -107,6 +124,7 @@ struct AgentClient::Impl : std::enable_shared_from_this<AgentClient::Impl> {
 
   void finished(const Status& status) {
     call = nullptr;
+    outbox.drop();
     const bool was_connected = std::exchange(is_connected, false);
     if (!status && status.error().code == Code::kFailedPrecondition) {
       to_machine([self = shared_from_this(), text = status.error().message] {
@@ -124,9 +142,9 @@ struct AgentClient::Impl : std::enable_shared_from_this<AgentClient::Impl> {
                {{"reason", problem}});
     last_problem = problem;
     if (was_connected)
-      to_machine([self = shared_from_this()] {
+      to_machine([self = shared_from_this(), cleanly = status.has_value()] {
         self->machine_session = 0;
-        self->events.disconnected();
+        self->events.disconnected(cleanly);
         return true;
       });
     std::uniform_real_distribution<double> spread(0.8, 1.2);
@@ -134,9 +152,10 @@ struct AgentClient::Impl : std::enable_shared_from_this<AgentClient::Impl> {
           [this] { connect(); });
   }
 
-  void send(Session meant, std::vector<std::string> messages) {
+  void send(Session meant, std::vector<std::string> messages,
+            const std::shared_ptr<void>& receipt = nullptr) {
     if (meant != session || !call) return;
-    if (outbox.send(*call, std::move(messages))) return;
+    if (outbox.send(*call, std::move(messages), receipt)) return;
     log.warn("The server does not read what it is sent; connecting again");
     call->cancel();
   }
@@ -193,6 +212,14 @@ void AgentClient::start() { impl_->connect(); }
 void AgentClient::send(const ToServer& message) {
   asio::post(impl_->io, [impl = impl_, session = impl_->machine_session, message] {
     impl->send(session, wire::encode_in_parts(message));
+  });
+}
+
+void AgentClient::send(const ToServer& message, std::function<void()> taken) {
+  asio::post(impl_->io, [impl = impl_, session = impl_->machine_session, message,
+                         receipt = std::make_shared<Receipt>(life_, impl_->strand,
+                                                             std::move(taken))]() mutable {
+    impl->send(session, wire::encode_in_parts(message), std::exchange(receipt, nullptr));
   });
 }
 

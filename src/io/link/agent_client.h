@@ -29,7 +29,7 @@ namespace tiphys::link {
 // What the machine hears, on the strand.
 struct AgentEvents {
   std::function<void()> connected;
-  std::function<void()> disconnected;
+  std::function<void(bool cleanly)> disconnected;  // cleanly: the server ended the call with OK
   // False when the mailbox is full; then the message was not taken.
   std::function<bool(FromServer&&)> received;
   // Nothing follows.
@@ -61,10 +61,13 @@ class AgentClient final : public shell::AgentLink {
   // On the strand. A message that was meant for a connection which has ended is dropped: the machine was, or will be,
   // told so.
   void send(const ToServer& message) override;
+  // Taken: the call has room for it, or it was dropped.
+  void send(const ToServer& message, std::function<void()> taken) override;
 
   struct Impl;
 
  private:
+  const std::shared_ptr<void> life_ = std::make_shared<int>();  // who still may be told anything
   std::shared_ptr<Impl> impl_;
 };
 

@@ -71,7 +71,11 @@ class AgentClientTest : public ::testing::Test {
         std::vector<std::string>{"server"}, std::move(options),
         AgentEvents{
             .connected = [this] { events.emplace_back("connected"); },
-            .disconnected = [this] { events.emplace_back("disconnected"); },
+            .disconnected =
+                [this](bool cleanly) {
+                  was_clean = cleanly;
+                  events.emplace_back("disconnected");
+                },
             .received =
                 [this](FromServer&& message) {
                   if (mailbox_is_full) return false;
@@ -94,6 +98,7 @@ class AgentClientTest : public ::testing::Test {
   RecordingLog log;
   std::vector<std::string> events;  // what the machine heard
   bool mailbox_is_full = false;
+  bool was_clean = false;  // the last end
   rpc::memory::Network network{threads.io.get_executor()};
   rpc::Server server{threads.io.get_executor(), log};
   rpc::Server::ListenerNumber listener = 0;
@@ -212,6 +217,56 @@ TEST_F(AgentClientTest, SendsInOrder) {
     EXPECT_EQ(calls[0]->messages[i + 1], summary(ToServer(AgentLoadStatus{"A", {i, 0}})));
 }
 
+TEST_F(AgentClientTest, TellsWhenAMessageIsTakenAndWaitsWithASlowServer) {
+  listen();
+  start();
+  accept();
+  calls[0]->reads = false;
+  constexpr std::size_t kMessages = 40;
+  std::size_t taken = 0;
+  const LinkLogEntries entries{"r", {{LogEntry{{}, std::string(200'000, 'x')}}}};
+  for (std::size_t i = 0; i < kMessages; ++i) client->send(entries, [&] { ++taken; });
+  EXPECT_EQ(taken, 0U);
+  // What the windows and the send queue hold, and no more.
+  ASSERT_TRUE(threads.until([&] { return taken > 0; }));
+  for (int turn = 0; turn < 500; ++turn)
+    if (!threads.strand.run_one()) {
+      threads.io.restart();
+      threads.io.poll_one();
+    }
+  EXPECT_LT(taken, kMessages);
+  calls[0]->reads = true;
+  calls[0]->call->want();
+  ASSERT_TRUE(threads.until([&] { return taken == kMessages; }));
+  ASSERT_TRUE(threads.until([&] { return calls[0]->messages.size() == kMessages + 1; }));
+}
+
+TEST_F(AgentClientTest, WhatIsDroppedIsTakenToo) {
+  listen();
+  start();
+  accept();
+  calls[0]->reads = false;
+  std::size_t taken = 0;
+  const LinkLogEntries entries{"r", {{LogEntry{{}, std::string(1'000'000, 'x')}}}};
+  for (int i = 0; i < 20; ++i) client->send(entries, [&] { ++taken; });
+  ASSERT_TRUE(threads.until([&] { return taken > 0; }));
+  calls[0]->call->finish({});
+  ASSERT_TRUE(threads.until([&] { return taken == 20; }));
+  client->send(entries, [&] { ++taken; });
+  ASSERT_TRUE(threads.until([&] { return taken == 21; }));
+}
+
+TEST_F(AgentClientTest, WhoGoesTellsNobody) {
+  listen();
+  start();
+  accept();
+  client->send(LinkLogEntries{"r", {}}, [] { FAIL() << "told"; });
+  client.reset();
+  threads.settle();
+  while (threads.strand.run_one()) {
+  }
+}
+
 TEST_F(AgentClientTest, ConnectsAgainHoweverTheConnectionEnds) {
   listen();
   start();
@@ -219,9 +274,11 @@ TEST_F(AgentClientTest, ConnectsAgainHoweverTheConnectionEnds) {
   calls.back()->call->finish({});
   ASSERT_TRUE(threads.until([&] { return events.back() == "disconnected"; }));
   EXPECT_TRUE(log.has("reason=the server has ended the connection"));
+  EXPECT_TRUE(was_clean);
   accept(2);
   calls.back()->call->finish(rpc::failed(Code::kInternal, "broken"));
   ASSERT_TRUE(threads.until([&] { return events.back() == "disconnected"; }));
+  EXPECT_FALSE(was_clean);
   accept(3);
   network.cut();
   ASSERT_TRUE(threads.until([&] { return events.back() == "disconnected"; }));

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,19 +18,22 @@ namespace tiphys::link {
 template <class Call>
 class Outbox {
  public:
-  // False when so much waits that the peer has to be given up.
-  [[nodiscard]] bool send(Call& call, rpc::Payload message) {
+  // False when so much waits that the peer has to be given up. A receipt is let go of when the call has the message, or
+  // when it is dropped.
+  [[nodiscard]] bool send(Call& call, rpc::Payload message,
+                          std::shared_ptr<void> receipt = nullptr) {
     if (has_room_) {
       has_room_ = call.send(std::move(message));
     } else {
       bytes_ += message.size();
-      waiting_.push_back(std::move(message));
+      waiting_.push_back({std::move(message), std::move(receipt)});
     }
     return bytes_ <= kMostQueuedBytes;
   }
-  [[nodiscard]] bool send(Call& call, std::vector<std::string> messages) {
+  [[nodiscard]] bool send(Call& call, std::vector<std::string> messages,
+                          const std::shared_ptr<void>& receipt = nullptr) {
     bool fits = true;
-    for (auto& message : messages) fits = send(call, rpc::Payload{std::move(message)});
+    for (auto& message : messages) fits = send(call, rpc::Payload{std::move(message)}, receipt);
     return fits;
   }
 
@@ -51,13 +55,18 @@ class Outbox {
   }
 
  private:
+  struct Waiting {
+    rpc::Payload message;
+    std::shared_ptr<void> receipt;
+  };
+
   void send_first(Call& call) {
-    bytes_ -= waiting_.front().size();
-    has_room_ = call.send(std::move(waiting_.front()));
+    bytes_ -= waiting_.front().message.size();
+    has_room_ = call.send(std::move(waiting_.front().message));
     waiting_.pop_front();
   }
 
-  std::deque<rpc::Payload> waiting_;
+  std::deque<Waiting> waiting_;
   std::size_t bytes_ = 0;  // of what waits; bytes that peers share count for each
   bool has_room_ = true;
 };
