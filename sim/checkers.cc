@@ -205,7 +205,7 @@ void Checkers::check_logs_ended() const {
   check("the operator", user_.collector().open());
   for (const auto& agent : agents_) {
     check("a workload of " + agent->name(), agent->collector().open());
-    check(agent->name(), agent->provider().open());
+    check(agent->name(), agent->shell()->log_campaigns());
   }
 }
 

@@ -181,7 +181,6 @@ AgentNode::AgentNode(World& world, Network& network, Mutation mutation, std::str
       folders_(world, name_),
       // The workload of the manifest, because it is there most of the time.
       collector_(world, "from_manifest@logs-", [this](const ToServer& message) { send(message); }),
-      provider_(world, [this](const ToServer& message) { send(message); }),
       order_(world, name_) {
   engine_.add_foreign("foreign." + name_);
 }
@@ -204,7 +203,6 @@ void AgentNode::kill() {
   engine_.attach(nullptr);
   folders_.attach(nullptr);
   collector_.disconnected();
-  provider_.disconnected();
   network_.client_died(name_);
 }
 
@@ -214,7 +212,6 @@ void AgentNode::connect() {
   end.ended = life_->process.guarded([this] {
     life_->connection = 0;
     collector_.disconnected();
-    provider_.disconnected();
     life_->shell.disconnected();
     life_->process.after(kReconnectPause, [this] { connect(); });
   });
@@ -229,8 +226,7 @@ void AgentNode::received(const std::string& bytes) {
   auto message = wire::decode_from_server(bytes);
   if (!message) return world_.fail("an agent could not read a message: " + message.error().message);
   const auto* response = std::get_if<Response>(&*message);
-  if (provider_.received(*message) || (response != nullptr && collector_.received(*response)))
-    return;
+  if (response != nullptr && collector_.received(*response)) return;
   order_.received(*message);
   if (!life_->shell.received(*std::move(message)))
     world_.fail("an agent did not keep up with its messages");
@@ -268,6 +264,15 @@ void AgentNode::check_order() {
 
 bool AgentNode::is_held(const InstanceName& instance) const {
   return life_ && order_.is_held(instance, life_->shell.states());
+}
+
+// A server that reads slowly leaves lines with the link for a while.
+void AgentNode::send(const ToServer& message, std::function<void()> taken) {
+  if (mutation_ != Mutation::kDroppedLines || !world_.random().chance(1, 4)) send(message);
+  const bool slow = world_.fault("link slow", 1, 20);
+  life_->process.after(
+      slow ? world_.draw(seconds(1), seconds(10)) : world_.draw({}, milliseconds(5)),
+      std::move(taken));
 }
 
 // Safety: what an agent says of a container was so, and what it says is gone is gone.

@@ -100,12 +100,12 @@ class AgentNode final : public shell::AgentLink {
   void check_order();
   [[nodiscard]] bool is_held(const InstanceName& instance) const;
   [[nodiscard]] const LogCollector& collector() const { return collector_; }
-  [[nodiscard]] const LogProvider& provider() const { return provider_; }
 
   // A workload asks for logs of others.
   void ask_for_logs(const CompleteState& state);
 
   void send(const ToServer& message) override;
+  void send(const ToServer& message, std::function<void()> taken) override;
 
  private:
   struct Life {
@@ -130,7 +130,6 @@ class AgentNode final : public shell::AgentLink {
   FakeEngine engine_;
   FakeFolders folders_;
   LogCollector collector_;
-  LogProvider provider_;
   OrderChecker order_;
   std::unique_ptr<Life> life_;
 };

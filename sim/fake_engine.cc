@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/check.h"
 #include "base/strings.h"
@@ -43,6 +44,7 @@ FakeEngine::FakeEngine(World& world, std::string node, Mutation mutation)
 void FakeEngine::attach(Process* process) {
   process_ = process;
   watchers_.clear();
+  logs_.clear();
 }
 
 bool FakeEngine::ever_was(const std::string& name, const ContainerStatus& status) const {
@@ -287,24 +289,51 @@ void FakeEngine::stats(ContainerId container,
       std::move(sink));
 }
 
-shell::LogStream FakeEngine::logs(ContainerId container, shell::LogOptions,
+shell::LogStream FakeEngine::logs(ContainerId container, shell::LogOptions options,
                                   std::function<void(shell::LogEvent)> sink) {
-  call<Result<shell::LogLines>>(
-      "logs",
-      [this, container]() -> Result<shell::LogLines> {
-        if (!containers_.contains(container))
-          return tiphys::fail(Code::kNotFound, "no such container");
-        return shell::LogLines{{concat("a line of ", container.value)}};
-      },
-      [sink = std::move(sink)](Result<shell::LogLines> lines) {
-        if (lines) sink(*lines);
-        sink(shell::LogEnd{lines ? Status() : Status(tiphys::fail(lines.error()))});
-      });
-  return ++last_watch_;
+  const shell::LogStream stream = ++last_logs_;
+  logs_.emplace(stream, FakeLogs{std::move(container), options.follow, std::move(sink),
+                                 world_.random().below(5)});
+  if (!world_.fault("engine hung in logs", 1, 15)) write_logs(stream);
+  return stream;
 }
 
-void FakeEngine::continue_logs(shell::LogStream) {}
+// The next batch or the end, after a while.
+void FakeEngine::write_logs(shell::LogStream stream) {
+  const bool fails = world_.fault("engine failed in logs", 1, 15);
+  world_.after(world_.draw(milliseconds(10), seconds(5)), process_->guarded([this, stream, fails] {
+    const auto entry = logs_.find(stream);
+    if (entry == logs_.end()) return;
+    FakeLogs& logs = entry->second;
+    const auto container = containers_.find(logs.container);
+    const bool is_there = container != containers_.end();
+    const bool goes_on =
+        is_there &&
+        (logs.follow ? container->second.status.phase == ContainerPhase::kRunning : logs.left > 0);
+    const auto sink = logs.sink;
+    if (fails || !goes_on) {
+      logs_.erase(entry);
+      return sink(shell::LogEnd{
+          fails || !is_there ? Status(tiphys::fail(Code::kUnknown, "exit code 125")) : Status()});
+    }
+    const auto instance = parse_instance_name(container->second.spec.labels.at("name"));
+    shell::LogLines batch;
+    for (std::uint64_t lines = 1 + world_.random().below(3); lines > 0; --lines)
+      batch.lines.push_back(concat(instance->workload.value, " ", std::to_string(++logs.written)));
+    if (logs.left > 0) --logs.left;
+    logs.is_told = true;
+    sink(std::move(batch));
+  }));
+}
 
-void FakeEngine::end_logs(shell::LogStream) {}
+void FakeEngine::continue_logs(shell::LogStream stream) {
+  const auto logs = logs_.find(stream);
+  if (logs == logs_.end()) return;
+  if (!std::exchange(logs->second.is_told, false))
+    return world_.fail("an agent asked for more logs than it was told of");
+  write_logs(stream);
+}
+
+void FakeEngine::end_logs(shell::LogStream stream) { logs_.erase(stream); }
 
 }  // namespace tiphys::sim

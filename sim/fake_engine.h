@@ -4,10 +4,11 @@
 // node, so that a call made by a killed agent still takes effect.
 //
 // While faults are on it is slow, fails before or after the effect, leaves half-made containers, doubles answers and
-// containers, loses containers, lets them crash, and stops telling about changes.
+// containers, loses containers, lets them crash, stops telling about changes, and gives no logs or never ends them.
 //
 // An image says how its containers behave: `service` runs until it is stopped, `job` ends well after a while, `flaky`
-// ends badly now and then while faults are on.
+// ends badly now and then while faults are on. Whatever it is, a container writes lines with its workload's name and
+// numbers from 1 on; those who follow it read until it ends.
 
 #include <cstdint>
 #include <functional>
@@ -78,6 +79,15 @@ class FakeEngine final : public shell::Engine {
     Instant last;  // changes are told in the order in which they happened
   };
 
+  struct FakeLogs {
+    shell::ContainerId container;
+    bool follow;
+    std::function<void(shell::LogEvent)> sink;
+    std::uint64_t left;  // batches, unless it is followed
+    std::uint64_t written = 0;
+    bool is_told = false;  // lines that nobody has asked past
+  };
+
   // Runs the effect after a while, and tells the caller what it gave a while later, if the caller still lives.
   template <class T>
   void call(std::string_view what, const std::function<T()>& effect, std::function<void(T)> sink);
@@ -89,6 +99,7 @@ class FakeEngine final : public shell::Engine {
   void lose(const shell::ContainerId& id);
   void set_status(const shell::ContainerId& id, shell::ContainerStatus status);
   void tell(const shell::Owner& owner, const shell::EngineEvent& event);
+  void write_logs(shell::LogStream stream);
   bool mutate(Mutation mutation);
 
   World& world_;
@@ -102,6 +113,8 @@ class FakeEngine final : public shell::Engine {
   std::set<std::string> doubled_;
   std::map<std::string, int> failed_creates_;
   std::map<shell::EngineWatch, Watcher> watchers_;
+  std::map<shell::LogStream, FakeLogs> logs_;
+  shell::LogStream last_logs_ = 0;
   std::uint64_t last_id_ = 0;
   std::uint64_t last_watch_ = 0;
 };

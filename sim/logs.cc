@@ -36,17 +36,19 @@ bool LogCollector::received(const Response& response) {
   match(
       response.content,
       [&](const LogsRequestAccepted& accepted) {
-        request->second.insert(accepted.instances.begin(), accepted.instances.end());
-        if (request->second.empty()) open_.erase(request);
+        for (const auto& instance : accepted.instances) {
+          // An answer that came twice does not make it wait again.
+          if (request->second.accepted.emplace(instance, 0).second)
+            request->second.waited_for.insert(instance);
+        }
+        if (request->second.accepted.empty()) open_.erase(request);
       },
       [&](const LogEntriesResponse& entries) {
-        for (const auto& entry : entries.entries)
-          if (entry.message != response.id)
-            world_.fail(concat("log entries for ", entry.message, " came to ", response.id));
+        for (const auto& entry : entries.entries) check(response.id, request->second, entry);
       },
       [&](const LogsStopResponse& stop) {
-        request->second.erase(stop.instance);
-        if (!request->second.empty()) return;
+        request->second.waited_for.erase(stop.instance);
+        if (!request->second.waited_for.empty()) return;
         world_.count("log requests stopped");
         if (world_.random().chance(1, 2)) send_(Request{response.id, LogsCancelRequest{}});
         open_.erase(request);
@@ -59,42 +61,20 @@ bool LogCollector::received(const Response& response) {
   return true;
 }
 
-bool LogProvider::received(const FromServer& message) {
-  if (const auto* request = std::get_if<LinkLogsRequest>(&message)) {
-    begin(*request);
-  } else if (const auto* cancel = std::get_if<LinkLogsCancel>(&message)) {
-    std::erase_if(open_,
-                  [&](const auto& entry) { return entry.first.first == cancel->request_id; });
-  } else {
-    return false;
-  }
-  return true;
-}
-
-void LogProvider::begin(const LinkLogsRequest& request) {
-  const std::uint64_t endless = std::uint64_t{1} << 32U;
-  for (const auto& instance : request.request.instances) {
-    const Stream stream{request.request_id, instance};
-    open_[stream] = ++last_serial_;
-    write(stream, last_serial_,
-          request.request.follow.value_or(false) ? endless : world_.random().below(5));
-  }
-}
-
-void LogProvider::write(const Stream& stream, std::uint64_t serial, std::uint64_t entries) {
-  world_.after(world_.draw(milliseconds(10), seconds(5)), [this, stream, serial, entries] {
-    const auto open = open_.find(stream);
-    if (open == open_.end() || open->second != serial) return;
-    const auto& [id, instance] = stream;
-    if (entries == 0) {
-      open_.erase(open);
-      send_(LinkLogsStop{id, {instance}});
-      return;
-    }
-    // An entry tells the id that its collector gave: it must come to nobody else.
-    send_(LinkLogEntries{id, {{LogEntry{instance, id.substr(id.find('@') + 1)}}}});
-    write({id, instance}, serial, entries - 1);
-  });
+void LogCollector::check(const std::string& id, Open& request, const LogEntry& entry) {
+  const auto source = request.accepted.find(entry.instance);
+  if (source == request.accepted.end())
+    return world_.fail(concat("lines of ", to_string(entry.instance), " came to ", id));
+  const auto words = split(entry.message, ' ');
+  if (words.size() != 2 || words[0] != entry.instance.workload.value)
+    return world_.fail(
+        concat("'", entry.message, "' came as a line of ", to_string(entry.instance)));
+  // A message that came twice repeats lines, and a request that came twice begins anew.
+  const std::uint64_t number = std::stoull(std::string(words[1]));
+  if (number > source->second + 1)
+    world_.fail(concat("lines before '", entry.message, "' did not come to ", id));
+  source->second = number;
+  world_.count("log lines collected");
 }
 
 }  // namespace tiphys::sim

@@ -1,6 +1,6 @@
 #pragma once
 
-// Both ends of log campaigns: who collects, and the agents' part until their machine has one of its own.
+// Who collects logs. What is to be collected is the agents' part, and the engines'.
 
 #include <cstdint>
 #include <functional>
@@ -15,7 +15,8 @@
 
 namespace tiphys::sim {
 
-// Asks for logs of workloads, and cancels what has not ended after a while.
+// Asks for logs of workloads, and cancels what has not ended after a while. Lines come for what was asked for, from the
+// workload that they name, and none is missing between two of them.
 class LogCollector {
  public:
   using Send = std::function<void(const ToServer&)>;
@@ -34,37 +35,19 @@ class LogCollector {
   [[nodiscard]] std::size_t open() const { return open_.size(); }
 
  private:
+  struct Open {
+    std::map<InstanceName, std::uint64_t> accepted;  // the number of the last line
+    std::set<InstanceName>
+        waited_for;  // that have not stopped; nobody until the request is answered
+  };
+
+  void check(const std::string& id, Open& request, const LogEntry& entry);
+
   World& world_;
   const std::string prefix_;
   const Send send_;
   std::uint64_t requests_ = 0;
-  // Who has not stopped; a request that was not answered yet waits for nobody.
-  std::map<std::string, std::set<InstanceName>> open_;
-};
-
-// Answers log requests with entries. It stops by itself unless it is to follow; then only a cancel ends it.
-class LogProvider {
- public:
-  using Send = std::function<void(const ToServer&)>;
-  LogProvider(World& world, Send send) : world_(world), send_(std::move(send)) {}
-
-  // False for a message that is not about logs.
-  bool received(const FromServer& message);
-  void disconnected() { open_.clear(); }
-
-  [[nodiscard]] std::size_t open() const { return open_.size(); }
-
- private:
-  using Stream = std::pair<std::string, InstanceName>;  // full id of the request, workload
-
-  void begin(const LinkLogsRequest& request);
-  void write(const Stream& stream, std::uint64_t serial, std::uint64_t entries);
-
-  World& world_;
-  const Send send_;
-  std::uint64_t last_serial_ = 0;
-  std::map<Stream, std::uint64_t>
-      open_;  // serial: a timer of a stream that ended before finds another one
+  std::map<std::string, Open> open_;
 };
 
 }  // namespace tiphys::sim

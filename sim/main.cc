@@ -18,7 +18,7 @@ constexpr const char* kUsage =
     "  --seed N          run one seed and print the hash of its trace\n"
     "  --trace           with --seed: print every event and effect\n"
     "  --seeds A..B      run all seeds from A to B\n"
-    "  --mutations       show that each of nine deliberate mistakes is caught by one of 50 seeds\n"
+    "  --mutations       show that each of ten deliberate mistakes is caught by one of 50 seeds\n"
     "  --mutation NAME   run the seeds with that mistake\n";
 
 struct Arguments {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Nine ways in which the code between the machines and the world could be wrong. Each must be caught by a checker;
+// Ten ways in which the code between the machines and the world could be wrong. Each must be caught by a checker;
 // a mutation that no seed notices would mean that the simulation looks away.
 
 #include <array>
@@ -21,9 +21,10 @@ enum class Mutation : std::uint8_t {
   kReorderedSends,  // two messages of the server to an agent change places
   kUnstoredCommit,  // the store says "committed" and does nothing
   kDroppedEvent,    // an event never leaves the server
+  kDroppedLines,    // lines of a log never leave the agent
 };
 
-inline constexpr std::array<std::pair<std::string_view, Mutation>, 9> kMutations{{
+inline constexpr std::array<std::pair<std::string_view, Mutation>, 10> kMutations{{
     {"dropped-report", Mutation::kDroppedReport},
     {"wrong-report", Mutation::kWrongReport},
     {"dropped-create", Mutation::kDroppedCreate},
@@ -33,6 +34,7 @@ inline constexpr std::array<std::pair<std::string_view, Mutation>, 9> kMutations
     {"reordered-sends", Mutation::kReorderedSends},
     {"unstored-commit", Mutation::kUnstoredCommit},
     {"dropped-event", Mutation::kDroppedEvent},
+    {"dropped-lines", Mutation::kDroppedLines},
 }};
 
 }  // namespace tiphys::sim
