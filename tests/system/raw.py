@@ -28,6 +28,35 @@ def flag(number):
     return varint(number << 3) + b"\x01"
 
 
+def number_field(number, value):
+    """A field of type int32, negative or not."""
+    return varint(number << 3) + varint(value % (1 << 64))
+
+
+def fields(data):
+    """All fields of a message of strings, messages and numbers: (number, bytes or integer)."""
+    found, place = [], 0
+
+    def take_varint():
+        nonlocal place
+        result, shift = 0, 0
+        while True:
+            byte = data[place]
+            place += 1
+            result |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return result
+    while place < len(data):
+        head = take_varint()
+        value = take_varint()
+        if head & 7 == 2:
+            place += value
+            value = data[place - value:place]
+        found.append((head >> 3, value))
+    return found
+
+
 def agent_hello(name):
     return field(1, field(1, name) + field(2, VERSION))
 
@@ -37,7 +66,7 @@ def commander_hello():
 
 
 def request(ident, number, content):
-    """ToServer.request; number 2 is an update, 3 asks for the state."""
+    """ToServer.request; number 2 is an update, 3 asks for the state, 4 for logs, 5 cancels those."""
     return field(3, field(1, ident) + field(number, content))
 
 
