@@ -3,6 +3,7 @@
 // The link port: how the server reaches its peers and an agent its server. What peers say comes back as events.
 
 #include <functional>
+#include <utility>
 
 #include "core/server/server_machine.h"
 #include "model/extension.h"
@@ -31,7 +32,7 @@ class AgentLink {
   // dropped. A link that never keeps messages waiting has nothing more to do.
   virtual void send(const ToServer& message, std::function<void()> taken) {
     send(message);
-    taken();
+    std::exchange(taken, nullptr)();
   }
 };
 

@@ -83,9 +83,9 @@ class LogFetchers {
   [[nodiscard]] LogEffects request(const LinkLogsRequest& request, const Find& find);
   [[nodiscard]] LogEffects cancel(const std::string& request_id);
 
-  [[nodiscard]] LogEffects arrived(FetchNumber fetch, std::vector<std::string> lines);
+  [[nodiscard]] LogEffects arrived(FetchNumber number, std::vector<std::string> lines);
   // With a cause when it was not in good order.
-  [[nodiscard]] LogEffects ended(FetchNumber fetch, const std::string& cause);
+  [[nodiscard]] LogEffects ended(FetchNumber number, const std::string& cause);
   [[nodiscard]] LogEffects sent(ReceiptNumber receipt);
 
   [[nodiscard]] LogEffects connected();

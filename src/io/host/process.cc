@@ -712,7 +712,7 @@ ProcessNumber Processes::follow(const ProcessSpec& spec, ProcessReader reader) {
   return number;
 }
 
-void Processes::read_on(ProcessNumber process) { impl_->read_on(process); }
+void Processes::read_on(ProcessNumber number) { impl_->read_on(number); }
 
 void Processes::cancel(ProcessNumber number) {
   if (const auto process = impl_->followed.find(number); process != impl_->followed.end())

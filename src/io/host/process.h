@@ -107,9 +107,9 @@ class Processes {
   // As start(), with somebody who reads along; there is no deadline, and the limits for output do not count.
   ProcessNumber follow(const ProcessSpec& spec, ProcessReader reader);
   // The reader of a followed process wants more. Not to be called while it is told something.
-  void read_on(ProcessNumber process);
+  void read_on(ProcessNumber number);
   // Kills the process with its group at once; nothing more of its output is told. One that has ended already is left alone.
-  void cancel(ProcessNumber process);
+  void cancel(ProcessNumber number);
 
  private:
   struct Impl;
