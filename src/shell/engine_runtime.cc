@@ -24,8 +24,18 @@ EngineRuntime::EngineRuntime(Settings settings, Engine& engine, Timers& timers,
                              ReadConfig read_config)
     : settings_(std::move(settings)),
       engine_(engine),
-      timers_(timers),
-      read_config_(std::move(read_config)) {}
+      read_config_(std::move(read_config)),
+      // [impl->swdd~podman-state-getter-returns-lost-state~1]
+      watches_(
+          {.list = [this](auto sink) { list_states(std::move(sink)); },
+           .listen =
+               [this] {
+                 engine_.watch(settings_.owner,
+                               [this](const EngineEvent& event) { changed(event); });
+               },
+           .absent = workload::execution_state_of({workload::ContainerPhase::kGone, {}, 0, false}),
+           .listing_failed = ExecutionState(Phase::kFailedUnknown, settings_.listing_failed)},
+          timers) {}
 
 bool EngineRuntime::is_missing(const Result<std::vector<Container>>& listing) const {
   return settings_.may_be_missing && !listing && listing.error().code == Code::kNotFound;
@@ -114,107 +124,21 @@ void EngineRuntime::remove(const InstanceName& instance, std::optional<Container
     remove_all_of(instance, std::move(sink));
 }
 
-void EngineRuntime::watch(workload::Token token, const InstanceName&, ContainerId container,
-                          std::function<void(ExecutionState)> sink) {
-  watches_.insert_or_assign(
-      token, Watched{std::move(container), std::move(sink), last_listing_ + 1, std::nullopt});
-  refresh();
-}
-
-void EngineRuntime::unwatch(workload::Token token) { watches_.erase(token); }
-
-void EngineRuntime::listen() {
-  if (listening_) return;
-  listening_ = true;
-  engine_.watch(settings_.owner, [this](const EngineEvent& event) { changed(event); });
+void EngineRuntime::list_states(std::function<void(Result<StateWatches::States>)> sink) {
+  engine_.list(settings_.owner, [sink = std::move(sink)](const auto& containers) {
+    if (!containers) return sink(fail(containers.error()));
+    StateWatches::States states;
+    for (const auto& container : *containers)
+      states.emplace(container.id, execution_state_of(container.status));
+    sink(std::move(states));
+  });
 }
 
 void EngineRuntime::changed(const EngineEvent& event) {
   match(
       event,
-      [&](const ContainerChanged& e) {
-        if (listing_) changed_during_listing_.insert(e.id);
-        // A sink may begin or end watches: look at each token anew.
-        std::vector<workload::Token> tokens;
-        for (const auto& [token, watched] : watches_)
-          if (watched.container == e.id) tokens.push_back(token);
-        for (const auto token : tokens)
-          if (const auto watched = watches_.find(token); watched != watches_.end())
-            tell(watched->second, execution_state_of(e.status));
-      },
-      [&](const ChangesLost&) {
-        listening_ = false;
-        if (!listing_) refresh_after(kStatePollPeriod);
-      });
-}
-
-void EngineRuntime::refresh() {
-  if (listing_) {
-    list_again_ = true;
-    return;
-  }
-  if (watches_.empty()) return;
-  // Listening begins before the listing, so that nothing falls between them.
-  listen();
-  listing_ = ++last_listing_;
-  list_again_ = false;
-  changed_during_listing_.clear();
-  ask(*listing_, false);
-}
-
-void EngineRuntime::ask(std::uint64_t listing, bool second_try) {
-  engine_.list(settings_.owner, [this, listing, second_try](const auto& containers) {
-    if (listing_ != listing) return;
-    if (containers || second_try)
-      listed(containers);
-    else
-      ask(listing, true);
-  });
-}
-
-// [impl->swdd~podman-state-getter-returns-lost-state~1]
-void EngineRuntime::listed(const Result<std::vector<Container>>& containers) {
-  std::map<ContainerId, ExecutionState> states;
-  if (containers)
-    for (const auto& container : *containers)
-      states.emplace(container.id, execution_state_of(container.status));
-  std::vector<workload::Token> tokens;
-  tokens.reserve(watches_.size());
-  for (const auto& [token, watched] : watches_) tokens.push_back(token);
-  // A sink may begin or end watches: the listing is under way until all are told, and each token is looked at anew.
-  for (const auto token : tokens) {
-    const auto entry = watches_.find(token);
-    if (entry == watches_.end() || entry->second.first_listing > *listing_ ||
-        changed_during_listing_.contains(entry->second.container))
-      continue;
-    const auto state = states.find(entry->second.container);
-    if (!containers)
-      tell(entry->second, ExecutionState(Phase::kFailedUnknown, settings_.listing_failed));
-    else if (state != states.end())
-      tell(entry->second, state->second);
-    else
-      tell(entry->second,
-           execution_state_of(ContainerStatus{workload::ContainerPhase::kGone, {}, 0, false}));
-  }
-  listing_.reset();
-  if (list_again_)
-    refresh();
-  else
-    refresh_after(listening_ && containers ? kStateVerifyPeriod : kStatePollPeriod);
-}
-
-void EngineRuntime::refresh_after(Duration pause) {
-  timers_.after(pause, [this, generation = ++timer_generation_] {
-    if (generation == timer_generation_) refresh();
-  });
-}
-
-// [impl->swdd~generic-state-checker-sends-workload-state~2]
-void EngineRuntime::tell(Watched& watched, const ExecutionState& state) {
-  if (watched.last == state) return;
-  watched.last = state;
-  const auto sink = watched.sink;  // the watch may end while it is told
-  sink(state);
+      [this](const ContainerChanged& e) { watches_.changed(e.id, execution_state_of(e.status)); },
+      [this](const ChangesLost&) { watches_.changes_lost(); });
 }
 
 }  // namespace tiphys::shell
