@@ -55,17 +55,18 @@ class CommandEngine::Listeners {
  public:
   Listeners(shell::Log& log, std::string engine) : log_(log), engine_(std::move(engine)) {}
 
-  shell::EngineWatch add(Owner owner, std::function<void(shell::EngineEvent)> sink) {
+  // Without an owner: to the containers of pods.
+  shell::EngineWatch add(std::optional<Owner> owner, std::function<void(shell::EngineEvent)> sink) {
     listeners_.emplace(++last_, Listener{std::move(owner), std::move(sink)});
     return last_;
   }
   void remove(shell::EngineWatch watch) { listeners_.erase(watch); }
 
-  void changed(const shell::Labels& labels, const shell::ContainerChanged& change) {
+  void changed(const shell::Labels& labels, bool is_in_pod, const shell::ContainerChanged& change) {
     // A sink may add or remove listeners: look at each anew.
     for (const auto number : numbers())
       if (const auto found = listeners_.find(number);
-          found != listeners_.end() && shell::belongs_to(labels, found->second.owner)) {
+          found != listeners_.end() && wants(found->second, labels, is_in_pod)) {
         const auto sink = found->second.sink;
         sink(change);
       }
@@ -84,9 +85,13 @@ class CommandEngine::Listeners {
 
  private:
   struct Listener {
-    Owner owner;
+    std::optional<Owner> owner;
     std::function<void(shell::EngineEvent)> sink;
   };
+
+  static bool wants(const Listener& listener, const shell::Labels& labels, bool is_in_pod) {
+    return listener.owner ? shell::belongs_to(labels, *listener.owner) : is_in_pod;
+  }
 
   [[nodiscard]] std::vector<shell::EngineWatch> numbers() const {
     std::vector<shell::EngineWatch> all;
@@ -105,6 +110,7 @@ class CommandEngine::Listeners {
 class CommandEngine::Worker : public std::enable_shared_from_this<Worker> {
  public:
   using ListSink = std::function<void(Result<std::vector<Container>>)>;
+  using PodsSink = std::function<void(Result<ContainersByPod>)>;
 
   Worker(const asio::any_io_executor& executor, shell::Strand& strand,
          std::weak_ptr<Listeners> listeners, std::unique_ptr<const Dialect> dialect,
@@ -178,6 +184,35 @@ class CommandEngine::Worker : public std::enable_shared_from_this<Worker> {
         });
   }
 
+  void run(std::string key, EngineCommand command, std::function<void(Result<std::string>)> sink) {
+    const bool creates = command.purpose == Purpose::kCreate;
+    const bool changes_containers = command.purpose != Purpose::kOther;
+    const Duration deadline = creates              ? settings_.create_deadline
+                              : changes_containers ? settings_.stop_deadline
+                                                   : settings_.command_deadline;
+    queue_.run(
+        creates ? Lane::kCreate : Lane::kOther, std::move(key),
+        {{std::move(command.arguments), deadline, {}, std::move(command.input)}},
+        [this, changes_containers, sink = std::move(sink)](Result<std::string> output) mutable {
+          if (changes_containers) forget_cache();
+          answer(std::move(sink), std::move(output));
+        });
+  }
+
+  void list_pods(PodsSink sink) {
+    if (is_fresh()) return tell_pods(cache_, std::move(sink));
+    waiting_for_pods_.push_back(std::move(sink));
+    refresh();
+  }
+
+  void follow_pods(std::set<std::string> pods) {
+    const bool has_new_ones = !std::includes(pods_.begin(), pods_.end(), pods.begin(), pods.end());
+    pods_ = std::move(pods);
+    if (has_new_ones) forget_cache();
+    for (const auto& [id, listed] : cache_.containers)
+      if (!is_ours(listed)) stop_watching(id);
+  }
+
   // [impl->swdd~podmancli-uses-container-state-cache~1]
   // [impl->swdd~podmancli-container-state-cache-refresh~1]
   // [impl->swdd~podman-state-getter-uses-podmancli~1]
@@ -199,6 +234,12 @@ class CommandEngine::Worker : public std::enable_shared_from_this<Worker> {
     Owner owner;
     ListSink sink;
   };
+  struct Served {
+    std::vector<Waiting> lists;
+    std::vector<PodsSink> pods;
+
+    [[nodiscard]] bool is_empty() const { return lists.empty() && pods.empty(); }
+  };
 
   // -- The cache
 
@@ -207,10 +248,10 @@ class CommandEngine::Worker : public std::enable_shared_from_this<Worker> {
     if (owners_.insert({owner.part, owner.agent.value}).second) cache_.is_valid = false;
   }
 
-  [[nodiscard]] bool is_ours(const shell::Labels& labels) const {
+  [[nodiscard]] bool is_ours(const ListedContainer& listed) const {
     for (const auto& [part, agent] : owners_)
-      if (shell::belongs_to(labels, {part, {agent}})) return true;
-    return false;
+      if (shell::belongs_to(listed.container.labels, {part, {agent}})) return true;
+    return pods_.contains(listed.pod);
   }
 
   [[nodiscard]] ListedContainer* find(const ContainerId& id) {
@@ -218,9 +259,13 @@ class CommandEngine::Worker : public std::enable_shared_from_this<Worker> {
     return found == cache_.containers.end() ? nullptr : &found->second;
   }
 
-  void drop(const ContainerId& id) {
+  void stop_watching(const ContainerId& id) {
     exits_.forget(id);
     contradictions_.erase(id);
+  }
+
+  void drop(const ContainerId& id) {
+    stop_watching(id);
     cache_.containers.erase(id);
   }
 
@@ -233,6 +278,11 @@ class CommandEngine::Worker : public std::enable_shared_from_this<Worker> {
   // A listing that began before this is not the truth any more.
   void touch() { ++version_; }
 
+  void forget_cache() {
+    touch();
+    cache_.is_valid = false;
+  }
+
   // [impl->swdd~podman-list-of-existing-workloads-uses-labels~1]
   // [impl->swdd~podman-get-workload-id-uses-label~1]
   void tell_list(const Cache& from, Waiting waiting) {
@@ -244,13 +294,21 @@ class CommandEngine::Worker : public std::enable_shared_from_this<Worker> {
     answer(std::move(waiting.sink), Result<std::vector<Container>>(std::move(found)));
   }
 
+  void tell_pods(const Cache& from, PodsSink sink) {
+    ContainersByPod pods;
+    for (const auto& [id, listed] : from.containers)
+      if (!listed.pod.empty()) pods[listed.pod].push_back(listed.container.status);
+    if (!lost_reason_.empty()) tell_lost();
+    answer(std::move(sink), Result<ContainersByPod>(std::move(pods)));
+  }
+
   // [impl->swdd~podman-state-getter-reset-cache~1]
   bool enter_running(Container container) {
     if (!is_fresh()) return false;
     const auto process = exits_.find_process(container.id);
     if (!process || exits_.watch(container.id, *process) != Watching::kYes) return false;
     const auto id = container.id;
-    cache_.containers.insert_or_assign(id, ListedContainer{std::move(container), *process});
+    cache_.containers.insert_or_assign(id, ListedContainer{std::move(container), *process, {}});
     return true;
   }
 
@@ -267,25 +325,27 @@ class CommandEngine::Worker : public std::enable_shared_from_this<Worker> {
   void refresh() {
     if (refreshing_) return;  // whoever waits gets the next one
     refreshing_ = true;
-    auto served = std::exchange(waiting_, {});
+    Served served{std::exchange(waiting_, {}), std::exchange(waiting_for_pods_, {})};
     dialect_->list(queue_, settings_.command_deadline,
                    [this, served = std::move(served), version = version_,
                     began = asio::steady_timer::clock_type::now()](
                        Result<std::vector<ListedContainer>> listing) mutable {
                      refreshing_ = false;
                      listed(std::move(listing), version == version_, began, std::move(served));
-                     if (!waiting_.empty()) refresh();
+                     if (!waiting_.empty() || !waiting_for_pods_.empty()) refresh();
                    });
   }
 
   void listed(Result<std::vector<ListedContainer>> listing, bool is_current, SteadyTime began,
-              std::vector<Waiting> served) {
+              Served served) {
     if (!listing) {
       cache_.is_valid = false;
       // Whoever asked asks again. A look of our own would be lost, and with it what it was for.
-      if (served.empty() && !cache_.containers.empty()) look_after(kLongestLookAgain);
-      for (auto& waiting : served)
+      if (served.is_empty() && !cache_.containers.empty()) look_after(kLongestLookAgain);
+      for (auto& waiting : served.lists)
         answer(std::move(waiting.sink), Result<std::vector<Container>>(fail(listing.error())));
+      for (auto& sink : served.pods)
+        answer(std::move(sink), Result<ContainersByPod>(fail(listing.error())));
       return;
     }
     Cache fresh{{}, began, true};
@@ -298,7 +358,8 @@ class CommandEngine::Worker : public std::enable_shared_from_this<Worker> {
     else
       look_after(kLookAfterExit);
     // What was asked for before something was touched is still answered with what the engine said then.
-    for (auto& waiting : served) tell_list(fresh, std::move(waiting));
+    for (auto& waiting : served.lists) tell_list(fresh, std::move(waiting));
+    for (auto& sink : served.pods) tell_pods(fresh, std::move(sink));
     if (is_current) cache_ = std::move(fresh);
   }
 
@@ -308,7 +369,7 @@ class CommandEngine::Worker : public std::enable_shared_from_this<Worker> {
     look_again_ = false;
     for (auto& [id, listed] : fresh.containers) {
       auto& container = listed.container;
-      if (!is_ours(container.labels)) continue;
+      if (!is_ours(listed)) continue;
       const auto* known = find(id);
       const bool has_ended =
           known != nullptr && known->container.status.phase == ContainerPhase::kExited;
@@ -320,15 +381,15 @@ class CommandEngine::Worker : public std::enable_shared_from_this<Worker> {
       // A listing does not say it.
       if (has_ended && container.status.phase == ContainerPhase::kExited)
         container.status.out_of_memory = known->container.status.out_of_memory;
-      if (known == nullptr || known->container.status != container.status)
-        tell(container.labels, id, container.status);
+      if (known == nullptr || known->container.status != container.status) tell(listed);
     }
     std::vector<ContainerId> vanished;
     for (const auto& [id, listed] : cache_.containers)
-      if (!fresh.containers.contains(id) && is_ours(listed.container.labels))
-        vanished.push_back(id);
+      if (!fresh.containers.contains(id) && is_ours(listed)) vanished.push_back(id);
     for (const auto& id : vanished) {
-      tell(find(id)->container.labels, id, gone());
+      auto* listed = find(id);
+      listed->container.status = gone();
+      tell(*listed);
       drop(id);
     }
     if (look_again_) {
@@ -390,14 +451,16 @@ class CommandEngine::Worker : public std::enable_shared_from_this<Worker> {
     auto* known = find(id);
     if (!exit || known == nullptr) return refresh();
     touch();
-    auto& container = known->container;
-    container.status = exited(*exit);
-    tell(container.labels, id, container.status);
+    known->container.status = exited(*exit);
+    tell(*known);
   }
 
-  void tell(const shell::Labels& labels, const ContainerId& id, const ContainerStatus& status) {
-    strand_.post([weak = listeners_, labels, change = shell::ContainerChanged{id, status}] {
-      if (const auto listeners = weak.lock()) listeners->changed(labels, change);
+  void tell(const ListedContainer& listed) {
+    const auto& container = listed.container;
+    strand_.post([weak = listeners_, labels = container.labels,
+                  is_in_pod = pods_.contains(listed.pod),
+                  change = shell::ContainerChanged{container.id, container.status}] {
+      if (const auto listeners = weak.lock()) listeners->changed(labels, is_in_pod, change);
     });
   }
 
@@ -431,12 +494,14 @@ class CommandEngine::Worker : public std::enable_shared_from_this<Worker> {
   const std::weak_ptr<Listeners> listeners_;
 
   std::set<std::pair<std::string, std::string>> owners_;  // part, agent
+  std::set<std::string> pods_;                            // whose containers are ours as well
   Cache cache_;
   std::uint64_t version_ = 0;  // grows with every touch
   bool refreshing_ = false;
   std::vector<Waiting> waiting_;  // for a listing that has not begun
-  std::string lost_reason_;       // why changes cannot be told; empty when they are
-  bool has_warned_ = false;       // once, not every second
+  std::vector<PodsSink> waiting_for_pods_;
+  std::string lost_reason_;  // why changes cannot be told; empty when they are
+  bool has_warned_ = false;  // once, not every second
   std::map<ContainerId, int> contradictions_;
   bool look_again_ = false;  // what was listed will not stay so
   Duration next_pause_ = kFirstLookAgain;
@@ -520,5 +585,30 @@ shell::LogStream CommandEngine::logs(ContainerId container, shell::LogOptions op
 void CommandEngine::continue_logs(shell::LogStream stream) { logs_.continue_with(stream); }
 
 void CommandEngine::end_logs(shell::LogStream stream) { logs_.end(stream); }
+
+void CommandEngine::run(std::string key, EngineCommand command,
+                        std::function<void(Result<std::string>)> sink) {
+  asio::post(executor_, [weak = std::weak_ptr(worker_), key = std::move(key),
+                         command = std::move(command), sink = std::move(sink)]() mutable {
+    if (const auto worker = weak.lock())
+      worker->run(std::move(key), std::move(command), std::move(sink));
+  });
+}
+
+void CommandEngine::list_pods(std::function<void(Result<ContainersByPod>)> sink) {
+  asio::post(executor_, [weak = std::weak_ptr(worker_), sink = std::move(sink)]() mutable {
+    if (const auto worker = weak.lock()) worker->list_pods(std::move(sink));
+  });
+}
+
+shell::EngineWatch CommandEngine::watch_pods(std::function<void(shell::EngineEvent)> sink) {
+  return listeners_->add(std::nullopt, std::move(sink));
+}
+
+void CommandEngine::follow_pods(std::set<std::string> pods) {
+  asio::post(executor_, [weak = std::weak_ptr(worker_), pods = std::move(pods)]() mutable {
+    if (const auto worker = weak.lock()) worker->follow_pods(std::move(pods));
+  });
+}
 
 }  // namespace tiphys::commands

@@ -10,6 +10,8 @@
 // Changes are told as they are noticed: the end of a process within milliseconds, anything else by the next listing. When
 // processes cannot be watched the changes are lost, and whoever listens goes on by listing.
 //
+// Pods are made by others, who run the program through us; their containers are in the same cache and watched alike.
+//
 // A program that hangs, dies, is missing or prints nonsense is an error that says so, after its deadline at the latest.
 
 #include <boost/asio/any_io_executor.hpp>
@@ -18,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -69,6 +72,18 @@ class Dialect {
   [[nodiscard]] virtual std::optional<Keeper> read_keeper(pid_t process) const = 0;
 };
 
+// What a command of somebody else is for says how long it may take, and whether containers come and go with it.
+enum class Purpose : std::uint8_t { kCreate, kRemove, kOther };
+
+struct EngineCommand {
+  Purpose purpose = Purpose::kOther;
+  Arguments arguments;
+  std::string input = {};
+};
+
+// The states of all containers that are in pods, by the id of the pod.
+using ContainersByPod = std::map<std::string, std::vector<shell::ContainerStatus>>;
+
 class CommandEngine : public shell::Engine {
  public:
   // Works on the executor of an io_context with one thread. The log is used on the strand.
@@ -97,6 +112,15 @@ class CommandEngine : public shell::Engine {
                         std::function<void(shell::LogEvent)> sink) override;
   void continue_logs(shell::LogStream stream) override;
   void end_logs(shell::LogStream stream) override;
+
+  // -- For whoever runs pods with this engine
+
+  // Runs the program in the same queue: commands of one key one after the other, in the order in which they came.
+  void run(std::string key, EngineCommand command, std::function<void(Result<std::string>)> sink);
+  void list_pods(std::function<void(Result<ContainersByPod>)> sink);
+  // Tells every change of a container in one of the pods that were followed last, until unwatch().
+  shell::EngineWatch watch_pods(std::function<void(shell::EngineEvent)> sink);
+  void follow_pods(std::set<std::string> pods);
 
  private:
   class Listeners;

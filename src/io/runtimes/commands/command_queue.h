@@ -23,6 +23,7 @@ struct Command {
   Arguments arguments;
   Duration deadline;
   std::string forgiven = {};  // a failure that says this is none
+  std::string input = {};
 };
 
 enum class Lane : std::uint8_t { kCreate, kOther };

@@ -17,7 +17,8 @@ namespace tiphys::commands {
 
 struct ListedContainer {
   shell::Container container;
-  pid_t pid = 0;  // of its first process; 0 when it does not run
+  pid_t pid = 0;         // of its first process; 0 when it does not run
+  std::string pod = {};  // its id; empty when it belongs to none
 };
 
 // The answer of `run` and `create`: one id.

@@ -31,7 +31,7 @@ std::string inspected(std::string_view state) {
 Lines summary(const Result<std::vector<ListedContainer>>& listed) {
   if (!listed) return {listed.error().message};
   Lines lines;
-  for (const auto& [container, pid] : *listed)
+  for (const auto& [container, pid, pod] : *listed)
     lines.push_back(concat(container.name, ": ", to_string(execution_state_of(container.status)),
                            pid > 0 ? " with pid" : ""));
   return lines;

@@ -72,7 +72,8 @@ Result<std::vector<ListedContainer>> parse_ps(std::string_view output) {
     if (id.empty()) continue;
     containers.push_back(
         {{{std::move(id)}, name_of(entry), labels_of(entry), status_of_entry(entry)},
-         number_at(entry, "Pid", std::numeric_limits<pid_t>::max()).value_or(0)});
+         number_at(entry, "Pid", std::numeric_limits<pid_t>::max()).value_or(0),
+         text_at(entry, "Pod")});
   }
   return containers;
 }

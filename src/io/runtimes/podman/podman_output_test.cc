@@ -21,7 +21,7 @@ std::string recorded(std::string_view name) {
 std::vector<std::string> summary(const Result<std::vector<ListedContainer>>& listed) {
   if (!listed) return {listed.error().message};
   std::vector<std::string> lines;
-  for (const auto& [container, pid] : *listed)
+  for (const auto& [container, pid, pod] : *listed)
     lines.push_back(concat(container.name, ": ", to_string(execution_state_of(container.status)),
                            pid > 0 ? " with pid" : ""));
   return lines;
@@ -47,6 +47,15 @@ TEST(ParsePs, ReadsWhatPodman4Prints) {
       (std::map<std::string, std::string>{{"name", "web.aaa.agent_A"}, {"agent", "agent_A"}}));
   EXPECT_EQ(listed->front().container.id.value.size(), 64U);
   EXPECT_EQ(listed->at(2).container.labels, (std::map<std::string, std::string>{}));
+}
+
+TEST(ParsePs, TellsWhichContainersAreInAPod) {
+  const auto listed = parse_ps(
+      R"([{"Id": "c1", "Pod": "p1"}, {"Id": "c2", "Pod": ""}, {"Id": "c3", "Pod": null}])");
+  ASSERT_TRUE(listed);
+  EXPECT_EQ(listed->at(0).pod, "p1");
+  EXPECT_EQ(listed->at(1).pod, "");
+  EXPECT_EQ(listed->at(2).pod, "");
 }
 
 TEST(ParsePs, ReadsWhatPodman5Prints) {
