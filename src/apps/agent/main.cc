@@ -1,6 +1,7 @@
 // ank-agent: which parts it has and what is wired to what.
 //
 //   server --HTTP/2--> AgentClient --strand--> AgentShell --> EngineRuntime --> PodmanEngine --> podman
+//                                                       KubeRuntime ------^
 //                                                       EngineRuntime --> NerdctlEngine --> containerd
 //                                                       PipeInterfaces --> FIFOs of the workloads
 //
@@ -35,6 +36,7 @@
 #include "io/runtimes/commands/container_config.h"
 #include "io/runtimes/nerdctl/nerdctl_engine.h"
 #include "io/runtimes/podman/podman_engine.h"
+#include "io/runtimes/podman_kube/kube_runtime.h"
 #include "shell/agent_shell.h"
 #include "shell/engine_runtime.h"
 #include "shell/owner_labels.h"
@@ -58,7 +60,8 @@ struct Prepared {
 OrStop<Prepared> prepare(const std::vector<std::string>& words, shell::Log& log) {
   const auto environment = host::process_environment();
   auto options =
-      read_agent_options(words, environment, {podman::kPodmanRuntime, nerdctl::kContainerdRuntime});
+      read_agent_options(words, environment,
+                         {podman::kPodmanRuntime, nerdctl::kContainerdRuntime, kube::kKubeRuntime});
   if (!options) return tl::unexpected(std::move(options).error());
   Prepared prepared{.options = std::move(*options), .folder = {}, .tls = {}};
   for (const auto& warning : prepared.options.warnings) log.warn(warning);
@@ -144,6 +147,8 @@ OrStop<int> run(Prepared prepared, host::LogSink& log) {
                                            .listing_failed = nerdctl::kListingFailed,
                                            .may_be_missing = true},
                                           containerd, core, commands::read_container_config);
+  // [impl->swdd~agent-supports-podman-kube-runtime~1]
+  kube::KubeRuntime kube_runtime(engine, core, core, log);
   auto connector = rpc::http2::connector(io.executor(), resolver,
                                          {.tls = std::move(prepared.tls),
                                           .server_name = std::string(link::kServerName),
@@ -167,7 +172,8 @@ OrStop<int> run(Prepared prepared, host::LogSink& log) {
       agent::Settings{options.name, options.runtimes}, core, core, core, trace, log, link,
       interfaces,
       std::map<std::string, shell::Runtime*>{{podman::kPodmanRuntime, &runtime},
-                                             {nerdctl::kContainerdRuntime, &containerd_runtime}},
+                                             {nerdctl::kContainerdRuntime, &containerd_runtime},
+                                             {kube::kKubeRuntime, &kube_runtime}},
       folders);
   LoadSampler sampler(core, log, *shell);
   core.post([&] { sampler.sample(); });

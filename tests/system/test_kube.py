@@ -1,0 +1,182 @@
+"""Kubernetes manifests in real podman, from the manifest to the pods and back.
+
+    $(tools/setup --python) tools/run-unittests tests/system
+"""
+
+import base64
+import json
+import unittest
+
+import yaml
+
+import harness
+from harness import podman
+
+
+STAYS = "trap exit TERM; sleep 1000 & wait"      # until it is told to end
+STAYS_TOO = "trap exit TERM; sleep 2000 & wait"
+
+
+def pod(name, *scripts, image=harness.IMAGE):
+    """Runs each line of the shell in a container of its own."""
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+            "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "hostNetwork": True,
+                     "containers": [{"name": f"c{number}", "image": image, "imagePullPolicy": "Never",
+                                     "command": ["sh", "-c", script]} for number, script in enumerate(scripts)]}}
+
+
+class Kube(harness.PodmanCase):
+    def setUp(self):
+        self.pod_names = []
+        super().setUp()
+        self.one = self.server()
+        self.worker = self.agent(self.one)
+        self.name = self.worker.agent_name
+
+    def remove_containers(self):
+        super().remove_containers()
+        for name in self.pod_names:
+            podman("pod", "rm", "--force", "--time", "0", "--ignore", name)
+        for volume in self.volumes():
+            podman("volume", "rm", volume)
+
+    def pod_name(self):
+        self.pod_names.append(self.unique("pod").replace("_", "-"))
+        return self.pod_names[-1]
+
+    def workload(self, *pods, restart="NEVER", **more):
+        config = {"manifest": yaml.safe_dump_all(pods, sort_keys=False), **more}
+        return {"agent": self.name, "runtime": "podman-kube", "restartPolicy": restart,
+                "runtimeConfig": yaml.safe_dump(config, sort_keys=False)}
+
+    def volumes(self):
+        """What the volumes of our agents keep."""
+        listed = json.loads(podman("volume", "ls", "--format", "json") or "[]")
+        return {each["Name"]: base64.b64decode(each["Labels"]["data"] + "==").decode() for each in listed
+                if any(f".{agent}." in each["Name"] for agent in self.agents)}
+
+    def pods(self):
+        """Id by name."""
+        listed = dict(line.split()[::-1] for line in podman("pod", "ps", "--no-trunc", "--format={{.ID}} {{.Name}}").splitlines())
+        return {name: listed[name] for name in self.pod_names if name in listed}
+
+    # [stest->swdd~agent-supports-podman-kube-runtime~1]
+    # [stest->swdd~podman-kube-create-workload-apply-manifest~1]
+    # [stest->swdd~podman-kube-create-workload-creates-config-volume~1]
+    # [stest->swdd~podman-kube-create-workload-creates-pods-volume~1]
+    # [stest->swdd~podman-kube-delete-workload-downs-manifest-file~1]
+    # [stest->swdd~podman-kube-delete-removes-volumes~1]
+    def test_apply_update_delete(self):
+        first, second = self.pod_name(), self.pod_name()
+        wanted = self.workload(pod(first, STAYS, STAYS), pod(second, STAYS))
+        shown = self.ank(self.one, "apply", self.file("kube.yaml", harness.manifest({"web": wanted})))
+        self.assertRegex(shown, r"web .* podman-kube .* Running\(Ok\)")
+        before = self.pods()
+        self.assertEqual(set(before), {first, second})
+        (_, _, ident, _, _), = self.instances(self.one)
+        instance = f"web.{ident}.{self.name}"
+        self.assertEqual(self.volumes(), {f"{instance}.config": wanted["runtimeConfig"].strip(),
+                                          f"{instance}.pods": json.dumps(list(before.values()), separators=(",", ":"))})
+
+        changed = self.workload(pod(first, STAYS_TOO))
+        self.ank(self.one, "apply", self.file("changed.yaml", harness.manifest({"web": changed})))
+        self.assertEqual(self.states(self.one), {"web": "Running(Ok)"})
+        self.assertEqual(set(self.pods()), {first})
+        self.assertNotEqual(self.pods()[first], before[first])
+        self.assertEqual(len(self.volumes()), 2)
+
+        self.assertRegex(self.ank(self.one, "delete", "workload", "web"), r"web .* Removed")
+        self.assertEqual((self.pods(), self.volumes()), ({}, {}))
+
+    def test_containers_become_states(self):
+        self.apply(self.one, {"fine": self.workload(pod(self.pod_name(), "exit 0")),
+                              "three": self.workload(pod(self.pod_name(), STAYS, "exit 3")),
+                              "stays": self.workload(pod(self.pod_name(), "exit 0", STAYS))})
+        self.wait_for(self.one, fine="Succeeded(Ok)", three="Failed(ExecFailed)", stays="Running(Ok)")
+        self.assertEqual(self.info(self.one, "three"), "Exit code: '3'")
+        podman("kill", f"{self.pod_names[2]}-c1")
+        self.wait_for(self.one, stays="Failed(ExecFailed)")
+        self.assertEqual(self.info(self.one, "stays"), "Exit code: '137'")
+
+    # [stest->swdd~workload-control-loop-restarts-workload-with-enabled-restart-policy~2]
+    def test_restart_policies(self):
+        """Containers write what they did into a folder of ours; the third start is one that stays."""
+        def counting(name, code, policy):
+            folder = self.folder / name
+            folder.mkdir()
+            script = f"echo >> /seen/starts; [ $(wc -l < /seen/starts) -lt 3 ] && exit {code}; {STAYS}"
+            wanted = pod(self.pod_name(), script)
+            wanted["spec"]["volumes"] = [{"name": "seen", "hostPath": {"path": str(folder), "type": "Directory"}}]
+            wanted["spec"]["containers"][0]["volumeMounts"] = [{"name": "seen", "mountPath": "/seen"}]
+            return self.workload(wanted, restart=policy)
+
+        self.apply(self.one, {"always": counting("always", 0, "ALWAYS"), "on_failure": counting("on_failure", 1, "ON_FAILURE"),
+                              "succeeding": counting("succeeding", 0, "ON_FAILURE")})
+        self.wait_for(self.one, always="Running(Ok)", on_failure="Running(Ok)", succeeding="Succeeded(Ok)")
+        starts = {name: (self.folder / name / "starts").read_text().count("\n") for name in ("always", "on_failure", "succeeding")}
+        self.assertEqual(starts, {"always": 3, "on_failure": 3, "succeeding": 1})
+
+    def test_bad_configs_are_refused_for_good(self):
+        self.apply(self.one, {"empty": self.workload() | {"runtimeConfig": "playOptions: []"},
+                              "list": self.workload() | {"runtimeConfig": "manifest: []"}})
+        self.wait_for(self.one, empty="Pending(StartingFailed)", list="Pending(StartingFailed)")
+        self.assertEqual(self.info(self.one, "empty"), "runtimeConfig: line 1, column 1: missing field `manifest`")
+        self.assertEqual(self.info(self.one, "list"),
+                         "runtimeConfig: line 1, column 11: manifest: expected a string, found a list")
+
+    def test_agent_is_started_again(self):
+        self.apply(self.one, {"kept": self.workload(pod(self.pod_name(), STAYS)),
+                              "failed": self.workload(pod(self.pod_name(), STAYS))})
+        self.wait_for(self.one, kept="Running(Ok)", failed="Running(Ok)")
+        before = self.pods()
+        self.worker.kill()
+        podman("pause", f"{self.pod_names[1]}-c0")
+        self.worker = self.agent(self.one, name=self.name)
+        # What runs is kept; what is in no state to go on is played anew.
+        self.wait_until(lambda: self.pods().get(self.pod_names[1], before[self.pod_names[1]]) != before[self.pod_names[1]], "another pod")
+        self.wait_for(self.one, kept="Running(Ok)", failed="Running(Ok)")
+        self.assertEqual(self.pods()[self.pod_names[0]], before[self.pod_names[0]])
+
+        # What it found is watched and can be deleted.
+        podman("kill", f"{self.pod_names[0]}-c0")
+        self.wait_for(self.one, kept="Failed(ExecFailed)")
+        self.ank(self.one, "delete", "workload", "kept", "failed")
+        self.assertEqual((self.pods(), self.volumes()), ({}, {}))
+
+    def test_workload_starts_once_its_image_is_there(self):
+        missing = f"localhost/{self.unique('missing')}:1"
+        self.apply(self.one, {"early": self.workload(pod(self.pod_name(), STAYS), pod(self.pod_name(), STAYS, image=missing))})
+        self.wait_until(lambda: (self.info(self.one, "early") or "").startswith("Retry 2 of 20: "), "a second retry")
+        self.assertIn(missing, self.info(self.one, "early"))
+        self.addCleanup(podman, "untag", missing, missing)
+        podman("tag", harness.IMAGE, missing)
+        self.wait_for(self.one, early="Running(Ok)")
+        self.assertEqual(len(self.pods()), 2)
+
+    def test_another_pod_of_the_same_name_is_left_alone(self):
+        name = self.pod_name()
+        self.apply(self.one, {"first": self.workload(pod(name, STAYS))})
+        self.wait_for(self.one, first="Running(Ok)")
+        before = self.pods()
+        self.apply(self.one, {"second": self.workload(pod(name, STAYS_TOO))})
+        self.wait_until(lambda: "Retry 2 of 20: " in (self.info(self.one, "second") or ""), "a second retry")
+        self.assertIn("already exists", self.info(self.one, "second"))
+        self.ank(self.one, "delete", "workload", "second")
+        self.assertEqual(self.pods(), before)
+        self.assertEqual(self.states(self.one), {"first": "Running(Ok)"})
+
+    def test_pods_that_are_gone_can_be_updated_and_deleted(self):
+        self.apply(self.one, {"web": self.workload(pod(self.pod_name(), STAYS), pod(self.pod_name(), STAYS))})
+        self.wait_for(self.one, web="Running(Ok)")
+        podman("pod", "rm", "--force", "--time", "0", self.pod_names[0])
+        self.wait_for(self.one, web="Failed(Unknown)")
+        self.assertEqual(self.info(self.one, "web"), "unknown container state")
+        self.ank(self.one, "apply", self.file("next.yaml", harness.manifest({"web": self.workload(pod(self.pod_names[0], STAYS_TOO))})))
+        self.assertEqual(list(self.pods()), [self.pod_names[0]])
+        podman("pod", "rm", "--force", "--time", "0", self.pod_names[0])
+        self.ank(self.one, "delete", "workload", "web")
+        self.assertEqual(self.volumes(), {})
+
+
+if __name__ == "__main__":
+    unittest.main()
