@@ -93,7 +93,8 @@ void Checkers::check_wanted_workload(const AgentNode& agent, const WorkloadSpec&
   for (const auto& [id, container] : agent.engine().containers()) {
     if (!is_ours(container) || label_of(container) != name) continue;
     found.push_back(container.status);
-    was_made_with_files = !container.spec.mounts.empty();
+    was_made_with_files = std::ranges::any_of(container.spec.mounts,
+                                              [](const auto& mount) { return mount.read_only; });
   }
 
   if (found.size() > 1) return world_.fail(concat(name, " has several containers at the end"));
