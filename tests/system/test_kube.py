@@ -174,8 +174,11 @@ class Kube(harness.PodmanCase):
         self.ank(self.one, "apply", self.file("next.yaml", harness.manifest({"web": self.workload(pod(self.pod_names[0], STAYS_TOO))})))
         self.assertEqual(list(self.pods()), [self.pod_names[0]])
         podman("pod", "rm", "--force", "--time", "0", self.pod_names[0])
+        # Without any pod it is reported as removed already, so there is nothing that ank could wait for.
+        self.wait_until(lambda: self.states(self.one).get("web") in (None, "Removed"), "it is seen to be gone")
         self.ank(self.one, "delete", "workload", "web")
-        self.assertEqual(self.volumes(), {})
+        self.wait_until(lambda: "web." not in podman("volume", "ls", "--filter", f"name={self.name}", "--format={{.Name}}"),
+                        "its volumes are gone")
 
 
 if __name__ == "__main__":

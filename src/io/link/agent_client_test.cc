@@ -183,7 +183,7 @@ TEST_F(AgentClientTest, IsAllThatAnAgentHasOfItsServer) {
       std::vector<std::string>{"server"}, AgentClientOptions{.hello = {"A", "1.1.0", {}}},
       AgentEvents{
           .connected = [&] { agent->connected(); },
-          .disconnected = [&] { agent->disconnected(); },
+          .disconnected = [&](bool cleanly) { agent->disconnected(cleanly); },
           .received = [&](FromServer&& message) { return agent->received(std::move(message)); },
           .fatal = [](const std::string& text) { ADD_FAILURE() << text; }});
   agent.emplace(agent::Settings{.name = AgentName{"A"}, .runtimes = {}}, threads.strand, still,

@@ -1,5 +1,6 @@
 #include "io/runtimes/commands/log_follower.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -17,6 +18,7 @@
 #include "base/line_splitter.h"
 #include "base/match.h"
 #include "base/strings.h"
+#include "io/host/descriptor.h"
 
 namespace tiphys::commands {
 namespace {
@@ -109,6 +111,21 @@ class LogFollowerTest : public testing::Test, public shell::Strand {
   std::string folder_;
 };
 
+// A pipe at which a program waits. Open for both directions, so that neither opening nor writing ever waits for it.
+class Gate {
+ public:
+  explicit Gate(const std::string& path) {
+    EXPECT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    pipe_ = host::Descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  }
+  void write(std::string_view text) const {
+    EXPECT_EQ(::write(pipe_.number(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  }
+
+ private:
+  host::Descriptor pipe_;
+};
+
 bool is_gone(const std::string& pid) { return ::kill(std::stoi(pid), 0) != 0; }
 
 TEST_F(LogFollowerTest, TellsTheLinesOfBothOutputsAndTheEnd) {
@@ -120,18 +137,18 @@ TEST_F(LogFollowerTest, TellsTheLinesOfBothOutputsAndTheEnd) {
 }
 
 TEST_F(LogFollowerTest, APieceOfALineWaitsForItsRest) {
-  ASSERT_EQ(::mkfifo(path("go").c_str(), 0600), 0);
+  const Gate gate(path("go"));
   Told told;
   follow(concat("printf fi; read line < ", path("go"), "; printf '%s\\nsix\\n' $line; read line < ",
                 path("go")),
          told);
   turn();
   EXPECT_TRUE(told.lines.empty());
-  std::ofstream(path("go")) << "ve\n";
+  gate.write("ve\n");
   await([&] { return told.lines.size() == 2; });
   EXPECT_EQ(told.lines, (Lines{"five", "six"}));
   EXPECT_FALSE(told.end);
-  std::ofstream(path("go")) << "\n";
+  gate.write("\n");
   await([&] { return told.end.has_value(); });
 }
 
@@ -161,25 +178,25 @@ TEST_F(LogFollowerTest, ManyLinesComeInFewBatchesAndInOrder) {
 TEST_F(LogFollowerTest, WhoDoesNotAskForMoreGetsNoMoreAndTheProgramWaits) {
   Told told;
   told.goes_on = false;
-  const auto stream = follow(concat("seq 1 1000000; touch ", path("done")), told);
+  const auto stream = follow(concat("seq 1 200000; touch ", path("done")), told);
   await([&] { return told.batches == 1; });
   turn();
   EXPECT_EQ(told.batches, 1U);
   EXPECT_FALSE(std::filesystem::exists(path("done")));
-  EXPECT_LT(told.lines.size(), 5'000U);
+  EXPECT_LT(told.lines.size(), 20'000U);
   told.goes_on = true;
   follower().continue_with(stream);
   await([&] { return told.end.has_value(); });
-  EXPECT_EQ(told.lines.size(), 1'000'000U);
+  EXPECT_EQ(told.lines.size(), 200'000U);
 }
 
 TEST_F(LogFollowerTest, TheEndComesBehindLinesThatWaited) {
   Told told;
   told.goes_on = false;
-  ASSERT_EQ(::mkfifo(path("go").c_str(), 0600), 0);
+  const Gate gate(path("go"));
   const auto stream = follow(concat("echo one; read line < ", path("go"), "; echo two"), told);
   await([&] { return told.batches == 1; });
-  std::ofstream(path("go")) << "\n";
+  gate.write("\n");
   turn();
   EXPECT_EQ(told.lines, (Lines{"one"}));
   EXPECT_FALSE(told.end);
