@@ -162,7 +162,7 @@ def volume_data(word):
 
 def documents(text):
     try:
-        return list(yaml.safe_load_all(text))
+        return list(yaml.safe_load_all(text.replace("{{dir}}", "/dir")))    # braces mean something else there
     except yaml.YAMLError:
         return text
 

@@ -329,7 +329,7 @@ class Replay:
                 elif awaits_nothing and self.workloads:
                     silence = PIPE_SILENCE
             else:
-                silence = LIMIT if takes_time else OTHER_SILENCE
+                silence = LIMIT if takes_time or self.engine.is_busy() else OTHER_SILENCE
             left = self.last_event + silence - now
             if left <= 0 or now > begun + LIMIT:
                 break
@@ -339,7 +339,9 @@ class Replay:
         ours = {}
         for at, step in expectations:
             if not self.is_as(step, self.recorded(step)):
-                ours[str(at)] = self.observed(step)
+                # What a recording leaves free is free in the list, too.
+                is_listed = str(at) in self.listed and self.is_as(step, self.listed[str(at)])
+                ours[str(at)] = self.listed[str(at)] if is_listed else self.observed(step)
         self.advance(expectations)
         return ours
 
@@ -401,9 +403,9 @@ class Replay:
             beyond = step.get("ignore_retries_beyond")
             return [line for line in lines if beyond is None or comparison.retry_of(line) <= beyond]
         if kind == "expect_engine_calls":
-            return sorted(comparison.asks_of([([self.placeholders(word) for word in call.words], self.placeholders(call.stdin),
-                                               self.placeholders(call.target))
-                                              for call in calls if not call.completes]))
+            asks = comparison.asks_of([([self.placeholders(word) for word in call.words], self.placeholders(call.stdin),
+                                        self.placeholders(call.target)) for call in calls if not call.completes])
+            return sorted(map(self.placeholders, asks))     # once more, for what was encoded
         if kind == "expect_listing_calls":
             # A listing that is fresh enough is not asked for again.
             return sorted({call.words[0] for call in self.engine.calls if {"ps", "ls"} & set(call.words)})

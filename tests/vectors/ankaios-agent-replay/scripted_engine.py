@@ -68,7 +68,20 @@ def command_of(words):
 def is_listing(words):
     """Whether it asks only."""
     command = command_of(words)
-    return command[:1] and command[0] in LISTINGS or command[:2] in (["volume", "ls"], ["volume", "inspect"])
+    return command[:1] and command[0] in LISTINGS or command[:2] in (["volume", "ls"], ["volume", "inspect"], ["pod", "ps"])
+
+
+def pods_of(manifest):
+    """Names of pods, each with its containers."""
+    pods = []
+    for document in yaml.safe_load_all(manifest):
+        if not isinstance(document, dict) or document.get("kind") not in ("Pod", "Deployment"):
+            continue
+        spec, name = document["spec"], document["metadata"]["name"]
+        if document["kind"] == "Deployment":
+            spec, name = spec["template"]["spec"], f"{name}-pod"
+        pods.append((name, [{"name": each["name"]} for each in spec["containers"]]))
+    return pods
 
 
 class Engine:
@@ -135,6 +148,10 @@ class Engine:
         for call in self.calls:
             if call.output and not call.ended and call.words[-1] == container:
                 call.output(kind, data)
+
+    def is_busy(self):
+        """Whether a command takes its time; those that follow logs don't count."""
+        return any(not call.ended and not is_listing(call.words) and "logs" not in call.words for call in self.calls)
 
     # --- the socket ---
 
@@ -212,7 +229,8 @@ class Engine:
     def act(self, call):
         program, command = call.words[0], command_of(call.words)
         actions = {"run": self.run, "create": self.run, "start": self.start, "stop": self.stop, "kill": self.stop, "rm": self.remove,
-                   "ps": self.list, "inspect": self.inspect, "volume": self.volume, "kube": self.kube, "image": self.image}
+                   "ps": self.list, "inspect": self.inspect, "volume": self.volume, "kube": self.kube, "pod": self.pod,
+                   "image": self.image}
         if not command or command[0] not in actions:
             raise Refused(125, f"Error: unrecognized command `{program} {' '.join(command[:1])}`")
         return actions[command[0]](program, command, call)
@@ -333,21 +351,15 @@ class Engine:
         return f"{name}\n"
 
     def kube(self, _, command, call):
-        pods = []
-        for document in yaml.safe_load_all(call.stdin):
-            if not isinstance(document, dict) or document.get("kind") not in ("Pod", "Deployment"):
-                continue
-            spec, name = document["spec"], document["metadata"]["name"]
-            if document["kind"] == "Deployment":
-                spec, name = spec["template"]["spec"], f"{name}-pod"
-            pods.append((name, spec["containers"]))
+        try:
+            pods = pods_of(call.stdin)
+        except (yaml.YAMLError, KeyError, TypeError) as error:
+            raise Refused(125, f"Error: unable to read YAML as Kube Pod: {type(error).__name__}") from None
         if command[1] == "down":
             gone = [name for name, _ in pods if name not in self.pods.values()]
             if gone and "--force" not in command:
                 raise Refused(125, f"Error: no pod with name or ID {gone[0]} found: no such pod")
-            doomed = {pod for pod, name in self.pods.items() if name in dict(pods)}
-            self.pods = {pod: name for pod, name in self.pods.items() if pod not in doomed}
-            self.containers = {key: each for key, each in self.containers.items() if each.pod not in doomed}
+            self.end_pods({pod for pod, name in self.pods.items() if name in dict(pods)})
             return ""
         printed = ""
         for name, containers in pods:
@@ -357,6 +369,18 @@ class Engine:
             printed += f"Pod:\n{made}\nContainers:\n" + "".join(
                 f"{each.id}\n" for each in self.containers.values() if each.pod == made and not each.name.endswith("-infra")) + "\n"
         return printed
+
+    def pod(self, _, command, __):
+        if command[1] == "ps":
+            return "".join(f"{pod} {name}\n" for pod, name in self.pods.items())
+        if command[1] != "rm":
+            raise Refused(125, f"Error: unrecognized command `podman pod {command[1]}`")
+        self.end_pods({pod for pod, name in self.pods.items() if command[-1] in (pod, name)})
+        return f"{command[-1]}\n"
+
+    def end_pods(self, doomed):
+        self.pods = {pod: name for pod, name in self.pods.items() if pod not in doomed}
+        self.containers = {key: each for key, each in self.containers.items() if each.pod not in doomed}
 
     def make_pod(self, name, containers):
         pod = self.new_id("pod", name)
