@@ -22,7 +22,8 @@ ROOT = FOLDER.parents[2]
 sys.path.append(str(FOLDER))
 import replay  # noqa: E402
 
-TOPICS = ["authorisation"]
+TOPICS = ["argv", "authorisation", "connection", "control_interface", "dependencies", "files", "logs", "process", "restart", "retry",
+          "server_hello", "states", "stub_fidelity", "update_workload"]
 PROGRAMS = pathlib.Path(os.environ.get("TIPHYS_BIN", ROOT / "build/dev/bin"))
 COMMANDS = PROGRAMS.parent / "scripted_engine"
 AT_ONCE = 32
