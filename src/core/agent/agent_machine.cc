@@ -65,6 +65,12 @@ void AgentMachine::connected(Instant now) {
     sent = now;
   }
   if (!removals.states.empty()) send(std::move(removals));
+  std::map<std::uint64_t, InstanceName> in_order;
+  for (const auto& [instance, when] : std::exchange(changed_while_away_, {}))
+    in_order.emplace(when, instance);
+  for (const auto& [when, instance] : in_order)
+    if (const ExecutionState* state = states_.find(instance))
+      send(UpdateWorkloadState{{{instance, *state}}});
   perform(interfaces_.connected());
   if (unsent_load_)
     send(AgentLoadStatus{settings_.name.value, *std::exchange(unsent_load_, std::nullopt)});
@@ -156,8 +162,15 @@ void AgentMachine::listing_answered(Token token, const std::vector<FoundWorkload
 void AgentMachine::finish_arrival(Instant now) {
   Arrival arrival = *std::exchange(arrival_, std::nullopt);
 
-  // The server forgot the states of this agent when it lost it.
-  UpdateWorkloadState known{states_.of_agent(settings_.name)};
+  // The server forgot the states of this agent when it lost it. What is about to change is told by the change.
+  UpdateWorkloadState known;
+  for (const auto& state : states_.of_agent(settings_.name)) {
+    const std::string& name = state.instance.workload.value;
+    const Loop* loop = loop_of(name);
+    const bool goes =
+        !arrival.wanted.contains(name) && loop != nullptr && loop->wanted() != nullptr;
+    if (!goes && !queue_.waits(name)) known.states.push_back(state);
+  }
   if (!known.states.empty()) send(std::move(known));
 
   std::vector<std::string> managed;
@@ -636,7 +649,10 @@ void AgentMachine::report(const InstanceName& instance, const ExecutionState& st
   else
     tombstones_.erase(instance);
   if (connected_ && now - tombstones_cleared_ >= kReportCertainlyArrived) clear_tombstones(now);
-  if (connected_) send(UpdateWorkloadState{{next}});
+  if (connected_)
+    send(UpdateWorkloadState{{next}});
+  else
+    changed_while_away_[instance] = ++reports_while_away_;
 }
 
 // [impl->swdd~agent-shall-use-interfaces-to-server~1]

@@ -216,6 +216,8 @@ class AgentMachine {
   // Removals that the server may not have heard of, and when it was told last.
   std::map<InstanceName, std::optional<Instant>> tombstones_;
   Instant tombstones_cleared_;
+  std::map<InstanceName, std::uint64_t> changed_while_away_;  // and when, counted in reports
+  std::uint64_t reports_while_away_ = 0;
   std::optional<AgentStatus> unsent_load_;
   LogFetchers logs_;
   // By request id; until the listings of a ServerHello have answered, nobody knows whose logs there are.

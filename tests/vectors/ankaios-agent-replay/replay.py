@@ -451,17 +451,22 @@ class Replay:
     def run_folder(self):
         found = []
         for path in sorted((self.folder / "run").rglob("*")):
-            status = path.lstat()
-            entry = {"path": self.placeholders(str(path)), "mode": f"{stat.S_IMODE(status.st_mode):04o}",
-                     "type": "dir" if path.is_dir() else "fifo" if path.is_fifo() else "file"}
-            if entry["type"] == "file":
-                content = path.read_bytes()
-                try:
-                    entry["content"] = content.decode()
-                except UnicodeDecodeError:
-                    entry["content_hex"] = content.hex()
-            found.append(entry)
+            try:
+                found.append(self.described(path))
+            except FileNotFoundError:
+                pass  # gone since it was listed
         return found
+
+    def described(self, path):
+        entry = {"path": self.placeholders(str(path)), "mode": f"{stat.S_IMODE(path.lstat().st_mode):04o}",
+                 "type": "dir" if path.is_dir() else "fifo" if path.is_fifo() else "file"}
+        if entry["type"] == "file":
+            content = path.read_bytes()
+            try:
+                entry["content"] = content.decode()
+            except UnicodeDecodeError:
+                entry["content_hex"] = content.hex()
+        return entry
 
     @staticmethod
     def log_lines(step, received):
