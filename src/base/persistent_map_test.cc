@@ -196,6 +196,7 @@ TEST(PersistentMap, StaysFlatWhenManyAreSetAtOnce) {
     CountedKeys map;
     for (const auto& batch : batches) {
       std::vector<std::pair<CountedKey, int>> entries;
+      entries.reserve(batch.size());
       for (const auto& [key, value] : batch) entries.emplace_back(CountedKey{key}, value);
       map = map.set_all(std::move(entries));
       for (const auto& [key, value] : batch)

@@ -46,9 +46,9 @@ TEST(Strings, FindsWhereUtf8Ends) {
   EXPECT_EQ(valid_utf8_prefix("a\xc3\xa4\xe2\x82"), 3U);
   for (std::size_t before = 0; before < 20; ++before) {
     const std::string ascii(before, 'a');
-    EXPECT_EQ(valid_utf8_prefix(ascii + "\xff" + ascii), before);
-    EXPECT_EQ(valid_utf8_prefix(ascii + "\xc3\xa4" + ascii), 2 * before + 2);
-    EXPECT_EQ(valid_utf8_prefix(ascii + "\xc3\xa4" + ascii + "\x80"), 2 * before + 2);
+    EXPECT_EQ(valid_utf8_prefix(concat(ascii, "\xff", ascii)), before);
+    EXPECT_EQ(valid_utf8_prefix(concat(ascii, "\xc3\xa4", ascii)), 2 * before + 2);
+    EXPECT_EQ(valid_utf8_prefix(concat(ascii, "\xc3\xa4", ascii, "\x80")), 2 * before + 2);
   }
 }
 

@@ -65,7 +65,7 @@ Outcome<std::string> Renderer::partial_name(const Call& call) {
 // What `this` is in the partial: the first parameter or what it is here, with the named parameters added.
 Outcome<Value> Renderer::partial_context(const Call& call) {
   TIPHYS_TAKE(const Arguments arguments, evaluate_arguments(call));
-  const Value context =
+  Value context =
       arguments.list.empty() ? scopes_.back().context : arguments.list[0].value.value_or(Value());
   if (arguments.hash.empty()) return context;
   TIPHYS_DONE(budget_.spend_steps(entries_of(context)));
