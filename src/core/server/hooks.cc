@@ -35,7 +35,7 @@ WorkloadSpecPtr running(const Tree::Map& effective, const std::string& name) {
 
 // Only its instance is looked at.
 WorkloadSpecPtr deleted_spec(const Tree::Map& effective, const InstanceName& instance) {
-  const auto spec = running(effective, instance.workload.value);
+  auto spec = running(effective, instance.workload.value);
   if (spec != nullptr && spec->instance() == instance) return spec;
   return WorkloadSpec::unchecked(instance, std::make_shared<Workload>());
 }

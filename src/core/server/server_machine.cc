@@ -496,6 +496,7 @@ void ServerMachine::end_logs_of(const AgentName& agent) {
 
 void ServerMachine::cancel_logs(const std::vector<std::string>& full_ids) {
   std::vector<ConnectionNumber> all;
+  all.reserve(agents_.size() + commanders_.size());
   for (const auto& [agent, connection] : agents_) all.push_back(connection);
   for (const auto& [connection, peer] : commanders_)
     if (peer.gets_workload_states) all.push_back(connection);

@@ -64,7 +64,7 @@ TEST(ControlLoop, RestartsWhenThePolicyAsksForIt) {
       const Effects effects = loop.step(Observed{watch, ExecutionState(row.phase, "info")}, {});
       // Whatever the policy, what was seen is reported first.
       ASSERT_FALSE(effects.empty());
-      const auto* report = std::get_if<Report>(&effects[0]);
+      const auto* report = std::get_if<Report>(&effects.front());
       ASSERT_NE(report, nullptr);
       EXPECT_EQ(report->state, ExecutionState(row.phase, "info"));
       EXPECT_EQ(effects.size() > 1, restarted.contains({policy, row.phase}));
