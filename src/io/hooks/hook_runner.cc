@@ -86,8 +86,8 @@ struct ProgramRunner::Impl {
                            .deadline = limits.time,
                            .grace = kGrace};
     auto input = spec.input;
-    processes.start(std::move(spec), [this, hook = std::move(hook), input = std::move(input),
-                                      done = std::move(done)](const Result<host::ProcessEnd>& end) {
+    processes.start(spec, [this, hook = std::move(hook), input = std::move(input),
+                           done = std::move(done)](const Result<host::ProcessEnd>& end) {
       auto answer = judge(hook, input, limits, end);
       report(hook, end, answer);
       strand.post([done, answer = std::move(answer)] { done(answer); });

@@ -50,12 +50,14 @@ class RecordingLog final : public shell::Log {
 };
 
 class HookRunnerTest : public testing::Test {
+ public:
+  ~HookRunnerTest() override { std::filesystem::remove_all(folder); }
+
  protected:
   HookRunnerTest() {
     std::string name = "/tmp/tiphys-hooks-XXXXXX";
     folder = ::mkdtemp(name.data());
   }
-  ~HookRunnerTest() override { std::filesystem::remove_all(folder); }
 
   Hook hook(std::string_view script, mode_t mode = 0755) {
     const std::string file = folder + "/h";

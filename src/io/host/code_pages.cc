@@ -5,9 +5,10 @@
 
 #include <cstdint>
 
-// From the linker: where the file's read-only part begins and where its code ends.
-extern "C" const char __executable_start;
-extern "C" const char etext;
+// From the linker: where the file's read-only part begins and where its code ends. The names are the linker's.
+extern "C" const char
+    __executable_start;       // NOLINT(bugprone-reserved-identifier,readability-identifier-naming)
+extern "C" const char etext;  // NOLINT(readability-identifier-naming)
 
 namespace tiphys::host {
 
@@ -17,7 +18,9 @@ void release_code_pages() {
   const auto end = reinterpret_cast<std::uintptr_t>(&etext) / page * page;
   if (end <= begin) return;
   // Nothing was ever written there, so nothing is lost; whoever refuses it leaves us as we were.
-  (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  // The address is for the kernel alone, so no access through it could have been optimised.
+  (void)madvise(reinterpret_cast<void*>(begin),  // NOLINT(performance-no-int-to-ptr)
+                end - begin, MADV_DONTNEED);
 }
 
 }  // namespace tiphys::host

@@ -25,10 +25,7 @@ long mapped_code() {
 }
 
 // Has to stay what it is, wherever its page goes.
-const std::string& constant() {
-  static const std::string text = "constant";
-  return text;
-}
+std::string constant() { return "constant"; }
 
 TEST(CodePages, ComeBackWhenTheyAreNeeded) {
   const std::string before = constant();

@@ -286,6 +286,7 @@ Result<Started> spawn(const ProcessSpec& spec) {
   std::vector<std::string> arguments{spec.program};
   arguments.insert(arguments.end(), spec.arguments.begin(), spec.arguments.end());
   std::vector<std::string> environment;
+  environment.reserve(variables.size());
   for (const auto& [name, value] : variables) environment.push_back(concat(name, "=", value));
   const auto argument_pointers = pointers_to(arguments);
   const auto environment_pointers = pointers_to(environment);
@@ -406,9 +407,9 @@ struct Processes::Impl : std::enable_shared_from_this<Impl> {
     void kill_group(int signal) const { ::kill(-pid, signal); }
     void close() {
       ErrorCode ignored;
-      pidfd.close(ignored);
-      out.pipe.close(ignored);
-      err.pipe.close(ignored);
+      static_cast<void>(pidfd.close(ignored));
+      static_cast<void>(out.pipe.close(ignored));
+      static_cast<void>(err.pipe.close(ignored));
       timer.cancel();
     }
 
@@ -492,7 +493,7 @@ struct Processes::Impl : std::enable_shared_from_this<Impl> {
 
     void close() {
       ErrorCode ignored;
-      pipe.close(ignored);
+      static_cast<void>(pipe.close(ignored));
     }
 
     asio::posix::stream_descriptor pipe;
@@ -516,7 +517,7 @@ struct Processes::Impl : std::enable_shared_from_this<Impl> {
     }
     void close() {
       ErrorCode ignored;
-      pidfd.close(ignored);
+      static_cast<void>(pidfd.close(ignored));
       out.close();
       err.close();
     }
@@ -587,7 +588,7 @@ struct Processes::Impl : std::enable_shared_from_this<Impl> {
     process->end = reap(process->pidfd.native_handle());
     process->has_ended = true;
     ErrorCode ignored;
-    process->pidfd.close(ignored);
+    static_cast<void>(process->pidfd.close(ignored));
     if (process->cancelled) return finish(number, process);
     for (auto* pipe : {&process->out, &process->err}) {
       if (!pipe->pipe.is_open()) continue;
@@ -678,7 +679,8 @@ ResourceLimit raise_descriptor_limit() {
   return before;
 }
 
-ProcessNumber Processes::start(ProcessSpec spec, std::function<void(Result<ProcessEnd>)> done) {
+ProcessNumber Processes::start(const ProcessSpec& spec,
+                               std::function<void(Result<ProcessEnd>)> done) {
   const auto number = ++impl_->last_number;
   auto started = spawn(spec);
   if (!started) {

@@ -103,7 +103,7 @@ class Processes {
 
   // Told once, never before this returns. A program that cannot be started is an error with the system's words: kNotFound
   // where there is none of that name, else kUnavailable; a cancelled one is kCancelled.
-  ProcessNumber start(ProcessSpec spec, std::function<void(Result<ProcessEnd>)> done);
+  ProcessNumber start(const ProcessSpec& spec, std::function<void(Result<ProcessEnd>)> done);
   // As start(), with somebody who reads along; there is no deadline, and the limits for output do not count.
   ProcessNumber follow(const ProcessSpec& spec, ProcessReader reader);
   // The reader of a followed process wants more. Not to be called while it is told something.

@@ -56,10 +56,10 @@ ProcessSpec shell(std::string script) {
 
 class ProcessTest : public testing::Test {
  protected:
-  Result<ProcessEnd> run(ProcessSpec spec) {
+  Result<ProcessEnd> run(const ProcessSpec& spec) {
     std::optional<Result<ProcessEnd>> end;
     processes_.emplace(context_.get_executor());
-    processes_->start(std::move(spec), [&](Result<ProcessEnd> told) { end = std::move(told); });
+    processes_->start(spec, [&](Result<ProcessEnd> told) { end = std::move(told); });
     EXPECT_FALSE(end) << "told before start() returned";
     context_.restart();
     context_.run();
@@ -67,14 +67,14 @@ class ProcessTest : public testing::Test {
     return end ? *std::move(end) : fail(Code::kInternal, "never told");
   }
 
-  ProcessEnd end_of(ProcessSpec spec) {
-    auto end = run(std::move(spec));
+  ProcessEnd end_of(const ProcessSpec& spec) {
+    auto end = run(spec);
     EXPECT_TRUE(end) << end.error().message;
     return end ? *std::move(end) : ProcessEnd{};
   }
 
-  std::string error_of(ProcessSpec spec) {
-    const auto end = run(std::move(spec));
+  std::string error_of(const ProcessSpec& spec) {
+    const auto end = run(spec);
     return end ? "started" : end.error().message;
   }
 
@@ -335,7 +335,7 @@ TEST_F(ProcessTest, WhoGoesKillsItsProcessesOrLeavesThem) {
     auto spec = shell(concat("echo $$ > ", folder_.path(file), ".new; mv ", folder_.path(file),
                              ".new ", folder_.path(file), "; exec sleep 1000"));
     spec.outlives_us = outlives_us;
-    processes_->start(std::move(spec), [](const Result<ProcessEnd>&) { FAIL() << "told"; });
+    processes_->start(spec, [](const Result<ProcessEnd>&) { FAIL() << "told"; });
   }
   await([&] { return !folder_.read("killed").empty() && !folder_.read("left").empty(); });
   processes_.reset();
@@ -351,7 +351,7 @@ class FollowTest : public ProcessTest {
  protected:
   FollowTest() { processes_.emplace(context_.get_executor()); }
 
-  ProcessNumber follow(ProcessSpec spec) {
+  ProcessNumber follow(const ProcessSpec& spec) {
     return processes_->follow(spec, {[this](OutputPipe pipe, std::string_view bytes) {
                                        EXPECT_FALSE(end_) << "told after the end";
                                        (pipe == OutputPipe::kOut ? out_ : err_).append(bytes);
@@ -531,7 +531,7 @@ TEST_F(ProcessTest, ChainsOfProcessesEachEndByThemselves) {
     context_.restart();
     context_.poll();
   }
-  EXPECT_EQ(codes, std::vector<int>(kChains * kLinks, 7));
+  EXPECT_EQ(codes, std::vector<int>(std::size_t{kChains} * kLinks, 7));
 }
 
 TEST_F(ProcessTest, ManyAtOnceLeaveNeitherZombiesNorDescriptors) {

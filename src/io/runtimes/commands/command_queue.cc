@@ -68,10 +68,8 @@ void CommandQueue::execute(const Command& command, bool outlives_us,
                          .max_errors = kMaxErrors,
                          .deadline = command.deadline,
                          .outlives_us = outlives_us};
-  processes_.start(std::move(spec),
-                   [this, command, done = std::move(done)](const Result<host::ProcessEnd>& end) {
-                     done(outcome(command, end));
-                   });
+  processes_.start(spec, [this, command, done = std::move(done)](
+                             const Result<host::ProcessEnd>& end) { done(outcome(command, end)); });
 }
 
 Result<std::string> CommandQueue::outcome(const Command& command,

@@ -44,7 +44,7 @@ class RealEngineTest : public testing::Test {
   std::string typed(std::vector<std::string> arguments) {
     std::optional<std::string> output;
     host::ProcessSpec spec{.program = program_, .arguments = std::move(arguments)};
-    processes_.start(std::move(spec), [&](const Result<host::ProcessEnd>& end) {
+    processes_.start(spec, [&](const Result<host::ProcessEnd>& end) {
       EXPECT_TRUE(end && end->exit_code == 0) << (end ? end->err : end.error().message);
       output = end ? end->out : "";
     });
@@ -101,7 +101,7 @@ class RealEngineTest : public testing::Test {
   }
   [[nodiscard]] std::string instance() const { return concat("web.aaa.", owner_.agent.value); }
 
-  const std::string kKilled = "Failed(ExecFailed): 'Exit code: '137''";
+  static constexpr const char* kKilled = "Failed(ExecFailed): 'Exit code: '137''";
   const std::string program_;
   const std::vector<std::string> create_options_;
   TestLoop loop_;

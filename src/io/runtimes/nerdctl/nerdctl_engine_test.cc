@@ -227,7 +227,7 @@ class NerdctlExitTest : public NerdctlEngineTest {
     host::ProcessSpec spec{.program = "/bin/bash"};
     spec.arguments = {"-c", concat("exec -a containerd-shim-runc-v2 bash ", folder_.path("script"),
                                    " -namespace test -id ", id)};
-    processes_.start(std::move(spec), [](const Result<host::ProcessEnd>&) {});
+    processes_.start(spec, [](const Result<host::ProcessEnd>&) {});
     EXPECT_TRUE(loop_.await([&] { return !folder_.read(id + "/init.pid").empty(); }));
     return std::stoi(folder_.read(id + "/init.pid"));
   }

@@ -47,7 +47,7 @@ class ExitWatcherTest : public testing::Test {
                       folder_.path(),
                       folder_.path(pid_file),
                       child};
-    processes_.start(std::move(spec), [](const Result<host::ProcessEnd>&) {});
+    processes_.start(spec, [](const Result<host::ProcessEnd>&) {});
     EXPECT_TRUE(loop_.await([&] { return !folder_.read(pid_file).empty(); }));
     return std::stoi(folder_.read(pid_file));
   }

@@ -71,7 +71,7 @@ class RealKubeTest : public testing::Test {
   std::string podman(std::vector<std::string> arguments, const std::string& input = {}) {
     std::optional<std::string> output;
     host::ProcessSpec spec{.program = "podman", .arguments = std::move(arguments), .input = input};
-    processes_.start(std::move(spec), [&](const Result<host::ProcessEnd>& end) {
+    processes_.start(spec, [&](const Result<host::ProcessEnd>& end) {
       EXPECT_TRUE(end && end->exit_code == 0) << (end ? end->err : end.error().message);
       output = end ? end->out : "";
     });
