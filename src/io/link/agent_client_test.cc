@@ -26,6 +26,14 @@ using namespace std::chrono_literals;
 
 // A server that keeps the calls and does what the test says.
 class AgentClientTest : public ::testing::Test {
+ public:
+  ~AgentClientTest() override {
+    client.reset();
+    network.cut();
+    server.close(Duration::zero(), [] {});
+    threads.settle();
+  }
+
  protected:
   struct Served {
     std::shared_ptr<rpc::ServerCall> call;
@@ -34,17 +42,10 @@ class AgentClientTest : public ::testing::Test {
     bool reads = true;
   };
 
-  ~AgentClientTest() override {
-    client.reset();
-    network.cut();
-    server.close(Duration::zero(), [] {});
-    threads.settle();
-  }
-
   void listen() {
     rpc::ListenOptions options;
     options.handlers.add(
-        std::string(kConnectAgent), {.take = [this](std::shared_ptr<rpc::ServerCall> call) {
+        std::string(kConnectAgent), {.take = [this](const std::shared_ptr<rpc::ServerCall>& call) {
           auto served = std::make_shared<Served>();
           served->call = call;
           call->start([weak = std::weak_ptr(served)](rpc::CallEvent event) {

@@ -28,7 +28,7 @@ const FromServer kAnswer = Response{"1", ErrorResponse{"no"}};
 
 // A server that answers each hello with headers, each request with a refusal, and a goodbye with the end.
 class CommandConnectionTest : public ::testing::Test {
- protected:
+ public:
   ~CommandConnectionTest() override {
     connection.reset();
     last.reset();
@@ -36,10 +36,12 @@ class CommandConnectionTest : public ::testing::Test {
     threads.settle();
   }
 
+ protected:
   void listen(std::optional<host::TlsContext> tls = std::nullopt) {
     rpc::ListenOptions options;
     for (const auto method : {kConnectCli, kConnectCommand})
-      options.handlers.add(std::string(method), {.take = [this](auto call) { serve(call); }});
+      options.handlers.add(std::string(method),
+                           {.take = [this](const auto& call) { serve(call); }});
     auto listener = rpc::http2::listen(threads.io.get_executor(), log,
                                        {.address = "127.0.0.1:0", .tls = std::move(tls)});
     ASSERT_TRUE(listener) << listener.error().message;
@@ -161,8 +163,9 @@ TEST_F(CommandConnectionTest, CanBeInterrupted) {
   auto& commander = connect();
   ASSERT_TRUE(run(commander.open()));
   std::optional<Result<FromServer>> received;
-  asio::co_spawn(threads.io, commander.receive(),
-                 [&](const std::exception_ptr&, Result<FromServer> result) { received = result; });
+  asio::co_spawn(
+      threads.io, commander.receive(),
+      [&](const std::exception_ptr&, Result<FromServer> result) { received = std::move(result); });
   commander.interrupt();
   ASSERT_TRUE(threads.until([&] { return received.has_value(); }));
   EXPECT_EQ(received->error().code, Code::kCancelled);

@@ -152,7 +152,8 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
  private:
   void told(rpc::CallEvent event) {
     match(
-        std::move(event), [&](rpc::Message e) { number_ == 0 ? greet(e.bytes) : receive(e.bytes); },
+        std::move(event),
+        [&](const rpc::Message& e) { number_ == 0 ? greet(e.bytes) : receive(e.bytes); },
         [&](rpc::HalfClosed) {
           end(number_ == 0 ? rpc::failed(Code::kInvalidArgument, "Empty") : rpc::Outcome{});
         },

@@ -52,15 +52,17 @@ struct TestCall {
 };
 
 class LinkServerTest : public ::testing::Test {
- protected:
-  // Over a connection in memory.
-  LinkServerTest() { rpc_server.listen(network.listen("server"), link.listen_options()); }
+ public:
   ~LinkServerTest() override {
     for (const auto& each : calls) each->call->cancel();
     network.cut();
     rpc_server.close(Duration::zero(), [] {});
     threads.settle();
   }
+
+ protected:
+  // Over a connection in memory.
+  LinkServerTest() { rpc_server.listen(network.listen("server"), link.listen_options()); }
 
   std::shared_ptr<TestCall> call(std::string_view method, std::string first,
                                  rpc::Channel* over = nullptr) {

@@ -10,13 +10,13 @@ namespace tiphys::link {
 using server::ConnectionNumber;
 
 rpc::Handler Planner::handler() {
-  return {.take = [weak = weak_from_this()](std::shared_ptr<rpc::ServerCall> call) {
-    if (const auto self = weak.lock()) return self->take(std::move(call));
+  return {.take = [weak = weak_from_this()](const std::shared_ptr<rpc::ServerCall>& call) {
+    if (const auto self = weak.lock()) return self->take(call);
     call->finish(rpc::failed(Code::kUnavailable, "the server shuts down"));
   }};
 }
 
-void Planner::take(std::shared_ptr<rpc::ServerCall> call) {
+void Planner::take(const std::shared_ptr<rpc::ServerCall>& call) {
   const ConnectionNumber number = next_number_();
   questions_[number].call = call;
   call->start([weak = weak_from_this(), number](rpc::CallEvent event) {

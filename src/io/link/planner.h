@@ -28,10 +28,10 @@ class Planner : public std::enable_shared_from_this<Planner> {
 
   [[nodiscard]] rpc::Handler handler();
   // An answer to a call that has ended is dropped.
-  void answer(server::ConnectionNumber call, const DryRunResponse& response);
+  void answer(server::ConnectionNumber number, const DryRunResponse& response);
 
  private:
-  void take(std::shared_ptr<rpc::ServerCall> call);
+  void take(const std::shared_ptr<rpc::ServerCall>& call);
   void told(server::ConnectionNumber number, rpc::CallEvent event);
   void ask(server::ConnectionNumber number, const std::string& bytes);
   void finish(server::ConnectionNumber number, const rpc::Outcome& outcome);

@@ -21,6 +21,14 @@ using server::ConnectionNumber;
 
 // A link in memory whose machine only remembers what it is asked.
 class PlannerTest : public ::testing::Test {
+ public:
+  ~PlannerTest() override {
+    for (const auto& call : calls) call->cancel();
+    network.cut();
+    rpc_server.close(Duration::zero(), [] {});
+    threads.settle();
+  }
+
  protected:
   explicit PlannerTest(bool serves = true)
       : link(threads.io.get_executor(), threads.strand, log,
@@ -35,12 +43,6 @@ class PlannerTest : public ::testing::Test {
                                             })
                                       : nullptr}) {
     rpc_server.listen(network.listen("server"), link.listen_options());
-  }
-  ~PlannerTest() override {
-    for (const auto& call : calls) call->cancel();
-    network.cut();
-    rpc_server.close(Duration::zero(), [] {});
-    threads.settle();
   }
 
   struct Asking {

@@ -119,7 +119,7 @@ asio::awaitable<void> ServerStream::run(std::shared_ptr<const StreamHandler> han
 
 Handler coroutine(StreamHandler handler, Begins begins) {
   const auto shared = std::make_shared<const StreamHandler>(std::move(handler));
-  const auto take = [shared](std::shared_ptr<ServerCall> call) {
+  const auto take = [shared](const std::shared_ptr<ServerCall>& call) {
     const ServerStream stream(call);
     const auto state = stream.state_;
     auto running = ServerStream::run(shared, stream);

@@ -9,7 +9,7 @@
 namespace tiphys::rpc {
 namespace {
 
-constexpr std::size_t kLimit = 16 * 1024;
+constexpr std::size_t kLimit = std::size_t{16} * 1024;
 
 TEST(PercentCoding, KeepsPrintableAsciiAndEncodesTheRest) {
   EXPECT_EQ(percent_encode("plain text, ~!"), "plain text, ~!");

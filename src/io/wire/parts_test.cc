@@ -13,6 +13,7 @@ namespace {
 
 std::vector<WorkloadState> states(std::size_t count, std::size_t text_size) {
   std::vector<WorkloadState> list;
+  list.reserve(count);
   for (std::size_t number = 0; number < count; ++number)
     list.push_back({.instance = {{"workload_" + std::to_string(number)}, {"id"}, {"agent_A"}},
                     .state = ExecutionState(Phase::kRunningOk, std::string(text_size, 'x'))});
@@ -21,6 +22,7 @@ std::vector<WorkloadState> states(std::size_t count, std::size_t text_size) {
 
 std::vector<LogEntry> entries(std::size_t count, std::size_t text_size) {
   std::vector<LogEntry> list;
+  list.reserve(count);
   for (std::size_t number = 0; number < count; ++number)
     list.push_back({.instance = {{"w"}, {"id"}, {"agent_A"}},
                     .message = std::to_string(number) + std::string(text_size, 'x')});

@@ -202,7 +202,7 @@ TEST_F(ServerFrames, SayWhichEncodingsAreTaken) {
 TEST_F(ServerFrames, RefuseHeaderListsAboveTheLimit) {
   start_recording();
   HeaderList fields = request_fields(kMethod);
-  fields.emplace_back("large", std::string(16 * 1024, 'x'));
+  fields.emplace_back("large", std::string(std::size_t{16} * 1024, 'x'));
   const std::string whole = block(fields);
   const auto frames = say(frame(FrameType::kHeaders, 0, 1, whole.substr(0, 10'000)) +
                           frame(FrameType::kContinuation, kEndHeaders, 1, whole.substr(10'000)));
@@ -281,7 +281,7 @@ TEST_F(ServerFrames, GiveTheConnectionsWindowBackWhenAStreamEndsUnread) {
 TEST_F(ServerFrames, NeverExceed16KiB) {
   start_recording();
   say(settings({{4, 10 * 1024 * 1024}, {5, 1024 * 1024}}));
-  say(frame(FrameType::kWindowUpdate, 0, 0, number(10 * 1024 * 1024, 4)));
+  say(frame(FrameType::kWindowUpdate, 0, 0, number(10 * kMiB, 4)));
   say(request(1, kMethod) + frame(FrameType::kData, 0, 1, message("hello")));
   call_->send({std::string(kMiB, 'x')});
   std::size_t total = 0;
@@ -392,13 +392,13 @@ TEST_F(ServerFrames, EndTheConnectionOfAClientThatIgnoresTheLimit) {
 class HandConnector final : public Connector {
  public:
   HandConnector(std::vector<std::shared_ptr<Session>>* sessions, HttpLimits limits)
-      : sessions_(sessions), limits_(limits) {}
+      : sessions_(sessions), limits_(std::move(limits)) {}
 
   Result<std::shared_ptr<HttpConnection>> connect(
       const std::string& url, std::shared_ptr<HttpConnection::Owner> owner) override {
-    const auto session = std::make_shared<Session>(Role::kClient, limits_,
-                                                   std::make_shared<Peer>(Peer{.address = url}),
-                                                   Origin{"http", "test:1"}, [] {});
+    auto session = std::make_shared<Session>(Role::kClient, limits_,
+                                             std::make_shared<Peer>(Peer{.address = url}),
+                                             Origin{"http", "test:1"}, [] {});
     session->set_owner(std::move(owner));
     sessions_->push_back(session);
     return session;

@@ -292,7 +292,7 @@ class MemoryConnector final : public Connector {
 
   Result<std::shared_ptr<HttpConnection>> connect(
       const std::string& url, std::shared_ptr<HttpConnection::Owner> owner) override {
-    const auto client = std::make_shared<Connection>(shared_->executor, shared_->limits, true);
+    auto client = std::make_shared<Connection>(shared_->executor, shared_->limits, true);
     client->set_owner(std::move(owner));
     asio::post(shared_->executor, [shared = shared_, client, url] {
       const auto found = shared->listeners.find(url);
