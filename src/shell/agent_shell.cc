@@ -7,9 +7,10 @@
 
 namespace tiphys::shell {
 
-AgentShell::AgentShell(agent::Settings settings, Strand& strand, Clock& clock, Timers& timers,
-                       Trace& trace, Log& log, AgentLink& link, ControlInterfaces& interfaces,
-                       std::map<std::string, Runtime*> runtimes, WorkloadFolders& folders)
+AgentShell::AgentShell(const agent::Settings& settings, Strand& strand, Clock& clock,
+                       Timers& timers, Trace& trace, Log& log, AgentLink& link,
+                       ControlInterfaces& interfaces, std::map<std::string, Runtime*> runtimes,
+                       WorkloadFolders& folders)
     : name_(settings.name),
       machine_(settings),
       timers_(timers),
@@ -25,12 +26,13 @@ AgentShell::AgentShell(agent::Settings settings, Strand& strand, Clock& clock, T
 
 void AgentShell::perform(agent::Effect effect) {
   match(
-      std::move(effect), [&](agent::Send e) { link_.send(e.message); },
-      [&](agent::ListWorkloads e) { list(e); }, [&](agent::Warn e) { log_.warn(e.text); },
+      std::move(effect), [&](const agent::Send& e) { link_.send(e.message); },
+      [&](const agent::ListWorkloads& e) { list(e); },
+      [&](const agent::Warn& e) { log_.warn(e.text); },
       [&](workload::CreateContainer e) { create(std::move(e)); },
-      [&](workload::DeleteContainer e) { remove(std::move(e)); },
-      [&](workload::ClearFolder e) { clear(e); },
-      [&](workload::Watch e) {
+      [&](const workload::DeleteContainer& e) { remove(e); },
+      [&](const workload::ClearFolder& e) { clear(e); },
+      [&](const workload::Watch& e) {
         watches_[e.token] = &runtime(e.runtime);
         watches_[e.token]->watch(e.token, e.instance, e.container,
                                  [this, token = e.token](ExecutionState state) {
@@ -46,7 +48,7 @@ void AgentShell::perform(agent::Effect effect) {
       [&](workload::ArmTimer e) {
         timers_.after(e.after, [this, token = e.token] { tell_loop(workload::TimerFired{token}); });
       },
-      [&](agent::OpenInterface e) { open_interface(e); },
+      [&](const agent::OpenInterface& e) { open_interface(e); },
       [&](agent::SendToWorkload e) { interfaces_.send(e.number, std::move(e.message)); },
       [&](agent::ReadOn e) { interfaces_.read_on(e.number); },
       [&](agent::StopReading e) { interfaces_.stop_reading(e.number); },
@@ -121,21 +123,20 @@ void AgentShell::list(const agent::ListWorkloads& effect) {
 // is not asked, so nobody knows what an earlier try, or an earlier agent, has left there.
 void AgentShell::create(workload::CreateContainer effect) {
   const WorkloadSpecPtr spec = effect.spec;
-  interface_folders_.ask(
-      spec->instance(), [this, effect = std::move(effect)](std::optional<std::string> folder) {
-        const WorkloadSpecPtr asked_for = effect.spec;
-        outfitter_.prepare(asked_for, [this, effect, folder](Result<Equipment> equipment) {
-          if (equipment) {
-            equipment->control_interface = folder;
-            create_equipped(effect, *std::move(equipment));
-          } else {
-            tell_loop(workload::CreateFailed{.token = effect.token,
-                                             .cause = std::move(equipment).error().message,
-                                             .may_succeed_later = false,
-                                             .left_something = true});
-          }
-        });
-      });
+  interface_folders_.ask(spec->instance(), [this, effect = std::move(effect)](const auto& folder) {
+    const WorkloadSpecPtr asked_for = effect.spec;
+    outfitter_.prepare(asked_for, [this, effect, folder](Result<Equipment> equipment) {
+      if (equipment) {
+        equipment->control_interface = folder;
+        create_equipped(effect, *std::move(equipment));
+      } else {
+        tell_loop(workload::CreateFailed{.token = effect.token,
+                                         .cause = std::move(equipment).error().message,
+                                         .may_succeed_later = false,
+                                         .left_something = true});
+      }
+    });
+  });
 }
 
 void AgentShell::create_equipped(const workload::CreateContainer& effect, Equipment equipment) {
@@ -172,7 +173,7 @@ void AgentShell::clear(const workload::ClearFolder& effect) {
     outfitter_.clear_files(effect.instance, std::move(tell));
 }
 
-void AgentShell::remove(workload::DeleteContainer effect) {
+void AgentShell::remove(const workload::DeleteContainer& effect) {
   runtime(effect.runtime)
       .remove(effect.instance, effect.container, [this, token = effect.token](Status status) {
         if (status)

@@ -19,8 +19,8 @@ namespace tiphys::shell {
 class AgentShell {
  public:
   // The runtimes are those that the settings enable, by name.
-  AgentShell(agent::Settings settings, Strand& strand, Clock& clock, Timers& timers, Trace& trace,
-             Log& log, AgentLink& link, ControlInterfaces& interfaces,
+  AgentShell(const agent::Settings& settings, Strand& strand, Clock& clock, Timers& timers,
+             Trace& trace, Log& log, AgentLink& link, ControlInterfaces& interfaces,
              std::map<std::string, Runtime*> runtimes, WorkloadFolders& folders);
 
   void connected() { actor_.tell(agent::Connected{}); }
@@ -41,7 +41,7 @@ class AgentShell {
   void create_equipped(const workload::CreateContainer& effect, Equipment equipment);
   void create_failed(const workload::CreateContainer& effect, CreateError error);
   void clear(const workload::ClearFolder& effect);
-  void remove(workload::DeleteContainer effect);
+  void remove(const workload::DeleteContainer& effect);
   void open_interface(const agent::OpenInterface& effect);
   void fetch_logs(agent::FetchLogs effect);
   void tell_loop(workload::Event event) { actor_.tell(agent::ForLoop{std::move(event)}); }

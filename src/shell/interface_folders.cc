@@ -9,7 +9,8 @@ void InterfaceFolders::opening(agent::InterfaceNumber number, const InstanceName
   numbers_.insert_or_assign(instance, number);
 }
 
-void InterfaceFolders::opened(agent::InterfaceNumber number, std::optional<std::string> folder) {
+void InterfaceFolders::opened(agent::InterfaceNumber number,
+                              const std::optional<std::string>& folder) {
   const auto entry = entries_.find(number);
   if (entry == entries_.end()) return;  // closed meanwhile
   if (!folder) return closed(number);

@@ -21,7 +21,7 @@ class InterfaceFolders {
 
   void opening(agent::InterfaceNumber number, const InstanceName& instance);
   // Without a folder when there is none.
-  void opened(agent::InterfaceNumber number, std::optional<std::string> folder);
+  void opened(agent::InterfaceNumber number, const std::optional<std::string>& folder);
   void closed(agent::InterfaceNumber number);
   [[nodiscard]] bool is_opening(agent::InterfaceNumber number) const {
     return entries_.contains(number);
