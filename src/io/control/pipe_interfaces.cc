@@ -46,7 +46,7 @@ struct PipeInterfaces::Impl : std::enable_shared_from_this<Impl> {
   Result<std::string> open(InterfaceNumber number, const InstanceName& instance,
                            const std::function<void(InterfaceEvent)>& sink) {
     TIPHYS_REQUIRE(make_pipes(run_folder, instance));
-    const std::string folder = folder_of(run_folder, instance);
+    std::string folder = folder_of(run_folder, instance);
     const auto tell = [this, sink](InterfaceEvent event) {
       strand.post([sink, event = std::move(event)] { sink(event); });
     };

@@ -142,7 +142,7 @@ FromAnkaios wait_for_message(Workload& workload) {
 }
 
 class PipeInterfacesTest : public testing::Test {
- protected:
+ public:
   PipeInterfacesTest() {
     std::string name = "/tmp/tiphys-control-XXXXXX";
     run_folder = ::mkdtemp(name.data());
@@ -156,6 +156,7 @@ class PipeInterfacesTest : public testing::Test {
     ::signal(SIGPIPE, before_);
   }
 
+ protected:
   // Opens the interface of workload web; the answer.
   Result<std::string> open(agent::InterfaceNumber number = 1, const InstanceName& instance = kWeb) {
     std::optional<Result<std::string>> answer;

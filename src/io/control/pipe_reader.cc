@@ -43,7 +43,7 @@ agent::InterfaceEvent event_of(std::string_view message) {
   return agent::Unusable{said.request().requestid(), is_empty ? "" : content.error().message};
 }
 
-PipeReader::PipeReader(asio::any_io_executor executor, std::string path, Tell tell)
+PipeReader::PipeReader(const asio::any_io_executor& executor, std::string path, Tell tell)
     : path_(std::move(path)), tell_(std::move(tell)), pipe_(executor), pause_(executor) {}
 
 // [impl->swdd~agent-listens-for-requests-from-pipe~1]
@@ -61,7 +61,7 @@ bool PipeReader::assign() {
   auto fresh = open_pipe(path_, O_RDONLY);
   ++generation_;
   ErrorCode ignored;
-  pipe_.close(ignored);
+  static_cast<void>(pipe_.close(ignored));
   if (!fresh) {
     errno = fresh.error();
     return false;
@@ -140,7 +140,7 @@ void PipeReader::close() {
   is_stopped_ = true;
   ++generation_;
   ErrorCode ignored;
-  pipe_.close(ignored);
+  static_cast<void>(pipe_.close(ignored));
   pause_.cancel();
 }
 

@@ -29,7 +29,7 @@ class PipeReader : public std::enable_shared_from_this<PipeReader> {
  public:
   using Tell = std::function<void(agent::InterfaceEvent)>;  // Said, Unusable or Garbled
 
-  PipeReader(boost::asio::any_io_executor executor, std::string path, Tell tell);
+  PipeReader(const boost::asio::any_io_executor& executor, std::string path, Tell tell);
 
   // Once.
   Status start();

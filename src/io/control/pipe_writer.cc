@@ -14,7 +14,7 @@ namespace tiphys::control {
 namespace asio = boost::asio;
 using ErrorCode = boost::system::error_code;
 
-PipeWriter::PipeWriter(asio::any_io_executor executor, std::string path,
+PipeWriter::PipeWriter(const asio::any_io_executor& executor, std::string path,
                        std::function<void(agent::Undelivered)> lost)
     : path_(std::move(path)), lost_(std::move(lost)), pipe_(executor), timer_(executor) {}
 
@@ -44,7 +44,7 @@ void PipeWriter::write_all() {
   ++generation_;  // whatever was waited for, this is another look
   if (std::exchange(is_waiting_, false) && pipe_.is_open()) {
     ErrorCode ignored;
-    pipe_.cancel(ignored);
+    static_cast<void>(pipe_.cancel(ignored));
   }
   while (!waiting_.empty() || !begun_.empty()) {
     if (!pipe_.is_open() && !open()) return no_reader();
@@ -151,7 +151,7 @@ void PipeWriter::drop_pipe() {
   begun_.clear();
   timer_.cancel();
   ErrorCode ignored;
-  pipe_.close(ignored);
+  static_cast<void>(pipe_.close(ignored));
 }
 
 }  // namespace tiphys::control

@@ -32,7 +32,7 @@ inline constexpr std::size_t kMaxWaitingBytes = std::size_t{4} << 20U;
 
 class PipeWriter : public std::enable_shared_from_this<PipeWriter> {
  public:
-  PipeWriter(boost::asio::any_io_executor executor, std::string path,
+  PipeWriter(const boost::asio::any_io_executor& executor, std::string path,
              std::function<void(agent::Undelivered)> lost);
 
   // `label` is told if the frame is lost, perhaps at once.

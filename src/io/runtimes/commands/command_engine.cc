@@ -95,6 +95,7 @@ class CommandEngine::Listeners {
 
   [[nodiscard]] std::vector<shell::EngineWatch> numbers() const {
     std::vector<shell::EngineWatch> all;
+    all.reserve(listeners_.size());
     for (const auto& [number, listener] : listeners_) all.push_back(number);
     return all;
   }

@@ -139,7 +139,7 @@ void ExitWatcher::forget(const shell::ContainerId& container) {
   const auto node = impl_->watches.extract(container);
   if (node.empty()) return;
   ErrorCode ignored;
-  node.mapped()->end.close(ignored);
+  static_cast<void>(node.mapped()->end.close(ignored));
   node.mapped()->pause.cancel();
 }
 

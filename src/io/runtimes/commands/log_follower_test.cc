@@ -40,6 +40,9 @@ TEST(LogsArguments, AreTheOptionsAsTheyCame) {
 
 // Both threads are one loop here.
 class LogFollowerTest : public testing::Test, public shell::Strand {
+ public:
+  ~LogFollowerTest() override { std::filesystem::remove_all(folder_); }
+
  protected:
   struct Told {
     Lines lines;
@@ -52,7 +55,6 @@ class LogFollowerTest : public testing::Test, public shell::Strand {
     std::string name = "/tmp/tiphys-logs-XXXXXX";
     folder_ = ::mkdtemp(name.data());
   }
-  ~LogFollowerTest() override { std::filesystem::remove_all(folder_); }
 
   void post(std::function<void()> task) override { boost::asio::post(context_, std::move(task)); }
 

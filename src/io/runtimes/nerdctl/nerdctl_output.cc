@@ -52,7 +52,7 @@ shell::ContainerStatus status_in(const Tree& state, const PsEntry& entry) {
   // nerdctl 2 says so of what has never run.
   if (word.empty() && entry.is_created) word = "created";
   const auto exit_code = number_at(state, "ExitCode", commands::kMaxExitCode);
-  const auto status = status_of(word, exit_code.value_or(0));
+  auto status = status_of(word, exit_code.value_or(0));
   const bool has_ended =
       status.phase == ContainerPhase::kExited || status.phase == ContainerPhase::kDead;
   if (has_ended && !exit_code) return {ContainerPhase::kUnknown, kListingFailed, 0, false};

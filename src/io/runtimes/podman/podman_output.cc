@@ -38,7 +38,7 @@ std::string name_of(const Tree& entry) {
 shell::ContainerStatus status_of_entry(const Tree& entry) {
   const auto word = text_at(entry, "State");
   const auto exit_code = number_at(entry, "ExitCode", kMaxExitCode);
-  const auto status = status_of(word, exit_code.value_or(0));
+  auto status = status_of(word, exit_code.value_or(0));
   if (status.phase == ContainerPhase::kExited && !exit_code)
     return {ContainerPhase::kUnknown, kListingFailed, 0, false};
   return status;

@@ -10,8 +10,6 @@
 namespace tiphys::podman {
 namespace {
 
-using workload::ContainerPhase;
-
 std::string recorded(std::string_view name) {
   std::ifstream file(concat("src/io/runtimes/podman/recorded/", name));
   return {std::istreambuf_iterator<char>(file), {}};
