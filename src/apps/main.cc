@@ -37,7 +37,8 @@ int main(int argc, char** argv) {
     if (program.name != called) continue;
     if (argc == 2 && asks_for_version(argv[1])) {
       std::signal(SIGPIPE, SIG_IGN);  // whoever asked may have gone
-      std::printf("%s %s\n", program.name.data(), tiphys::kVersion.data());
+      std::printf("%.*s %.*s\n", static_cast<int>(program.name.size()), program.name.data(),
+                  static_cast<int>(tiphys::kVersion.size()), tiphys::kVersion.data());
       return std::fflush(stdout) == 0 || errno == EPIPE ? 0 : 1;
     }
     return program.main(argc, argv);
