@@ -31,7 +31,7 @@ struct Play {
 };
 
 // A call to a server that does this with every connection; answers with how it ended.
-Result<std::string> call(const std::function<void(RawSocket&)>& server, Play play = {}) {
+Result<std::string> call(const std::function<void(RawSocket&)>& server, const Play& play = {}) {
   RawListener listener;
   Loop loop;
   ClientOptions options{.url = listener.url()};
@@ -49,14 +49,14 @@ Result<std::string> call(const std::function<void(RawSocket&)>& server, Play pla
 }
 
 // A server that takes the request and answers with these bytes.
-Result<std::string> call_answered(const std::string& bytes, Play play = {}) {
+Result<std::string> call_answered(const std::string& bytes, const Play& play = {}) {
   return call(
       [&bytes](RawSocket& peer) {
         if (!peer.read_preface() || !peer.send(server_hello())) return;
         peer.await_frame(FrameType::kHeaders);
         peer.send(bytes);
       },
-      std::move(play));
+      play);
 }
 
 void expect_code(const Result<std::string>& result, Code code, const std::string& text = "") {

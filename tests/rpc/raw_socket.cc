@@ -168,7 +168,8 @@ bool RawSocket::fill(std::size_t wanted) {
 std::optional<Frame> RawSocket::read_frame() {
   if (!fill(kFrameHead)) return std::nullopt;
   const auto byte = [this](std::size_t at) { return static_cast<unsigned char>(received_[at]); };
-  const std::size_t length = static_cast<std::size_t>(byte(0)) << 16 | byte(1) << 8 | byte(2);
+  const std::size_t length =
+      static_cast<std::size_t>(byte(0)) << 16 | static_cast<std::size_t>(byte(1)) << 8 | byte(2);
   if (!fill(kFrameHead + length)) return std::nullopt;
   Frame read{.type = static_cast<FrameType>(byte(3)),
              .flags = byte(4),

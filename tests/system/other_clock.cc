@@ -30,16 +30,16 @@ Function* real(const char* name) {
 extern "C" {
 
 int clock_gettime(clockid_t clock, timespec* now) noexcept {
-  static auto* const original = real<int(clockid_t, timespec*)>("clock_gettime");
-  const int result = original(clock, now);
+  static auto* const kOriginal = real<int(clockid_t, timespec*)>("clock_gettime");
+  const int result = kOriginal(clock, now);
   if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
     now->tv_sec += shift();
   return result;
 }
 
 int gettimeofday(timeval* now, void* zone) noexcept {
-  static auto* const original = real<int(timeval*, void*)>("gettimeofday");
-  const int result = original(now, zone);
+  static auto* const kOriginal = real<int(timeval*, void*)>("gettimeofday");
+  const int result = kOriginal(now, zone);
   if (result == 0) now->tv_sec += shift();
   return result;
 }

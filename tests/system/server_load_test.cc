@@ -108,8 +108,9 @@ class Server {
              return shell_.received(connection, std::move(message));
            }}};
   rpc::Server rpc_{io_.executor(), log_};
-  shell::ServerShell shell_{core_, core_,  core_, trace_,
-                            log_,  store_, link_, [](std::string why) {
+  shell::ServerShell shell_{
+      core_, core_,  core_, trace_,
+      log_,  store_, link_, [](const std::string& why) {
                               ADD_FAILURE() << why; }};
   std::uint16_t port_ = 0;
   std::thread thread_;
@@ -305,11 +306,13 @@ class Changer {
 void visit(std::uint16_t port, std::chrono::milliseconds time) {
   Crowd crowd(port);
   std::vector<std::unique_ptr<Agent>> agents;
+  agents.reserve(kAgents);
   for (std::size_t i = 0; i < kAgents; ++i)
     agents.push_back(std::make_unique<Agent>(crowd, agent_of(i)));
   const Status agents_are_there = crowd.connected();
   ASSERT_TRUE(agents_are_there) << agents_are_there.error().message;
   std::vector<std::unique_ptr<Subscriber>> subscribers;
+  subscribers.reserve(kSubscribers);
   for (std::size_t i = 0; i < kSubscribers; ++i)
     subscribers.push_back(std::make_unique<Subscriber>(crowd, kMasks[i % kMasks.size()]));
   Changer changer(crowd);

@@ -64,8 +64,8 @@ EchoRequest with_payload(std::string payload) {
 
 std::string unique_name() {
   static std::uint64_t counter = 0;
-  static const std::uint64_t chance = std::random_device{}();
-  return std::to_string(getpid()) + "-" + std::to_string(chance) + "-" + std::to_string(++counter);
+  static const std::uint64_t kChance = std::random_device{}();
+  return std::to_string(getpid()) + "-" + std::to_string(kChance) + "-" + std::to_string(++counter);
 }
 
 // One call of any kind.
@@ -351,7 +351,8 @@ asio::awaitable<void> error_case(rpc::Channel* channel, std::string kind) {
   for (int code = 1; code <= 16; ++code) co_await error_of(channel, kind, static_cast<Code>(code));
 }
 
-asio::awaitable<void> perform(rpc::Channel* channel, std::string kind, std::string what) {
+asio::awaitable<void> perform(rpc::Channel* channel, const std::string& kind,
+                              const std::string& what) {
   if (what == "deadline") return deadline_case(channel, kind);
   if (what == "cancel") return cancel_case(channel, kind);
   if (what == "large") return large_case(channel, kind);
@@ -366,20 +367,22 @@ asio::awaitable<void> perform(rpc::Channel* channel, std::string kind, std::stri
 }  // namespace
 
 const std::vector<std::string>& case_names() {
-  static const std::vector<std::string> names = [] {
+  static const std::vector<std::string> kNames = [] {
     std::vector<std::string> made;
     for (const char* kind : {"unary", "collect", "expand", "chat"})
       for (const char* what : {"basic", "deadline", "cancel", "large", "metadata", "error"})
         made.push_back(std::string(kind) + "-" + what);
     return made;
   }();
-  return names;
+  return kNames;
 }
 
 asio::awaitable<std::string> run_case(rpc::Channel* channel, std::string name) {
   const auto dash = name.find('-');
+  const std::string kind = name.substr(0, dash);
+  const std::string what = name.substr(dash + 1);
   try {
-    co_await perform(channel, name.substr(0, dash), name.substr(dash + 1));
+    co_await perform(channel, kind, what);
   } catch (const std::exception& problem) {
     co_return problem.what();
   }

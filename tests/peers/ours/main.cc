@@ -113,7 +113,8 @@ int serve(const Options& options) {
   rpc::ListenOptions serving{.handlers = echo_handlers()};
   serving.limits.message = kMessageLimit;
   server.listen(std::move(*listener), std::move(serving));
-  std::cout << "listening " << (address.starts_with("unix:") ? "" : "tcp:") << address << std::endl;
+  std::cout << "listening " << (address.starts_with("unix:") ? "" : "tcp:") << address << '\n'
+            << std::flush;
 
   asio::co_spawn(context, end_with_stdin(), asio::detached);
   asio::signal_set signals(context, SIGTERM);
@@ -156,9 +157,9 @@ asio::awaitable<void> run_cases(rpc::Channel* channel, std::vector<std::string> 
   for (const std::string& name : cases) {
     const std::string problem = co_await run_case(channel, name);
     if (problem.empty()) {
-      std::cout << "ok " << name << std::endl;
+      std::cout << "ok " << name << '\n' << std::flush;
     } else {
-      std::cout << "failed " << name << ": " << problem << std::endl;
+      std::cout << "failed " << name << ": " << problem << '\n' << std::flush;
       *code = 1;
     }
   }
@@ -193,7 +194,7 @@ asio::awaitable<void> talk_lines(rpc::Channel* channel) {
     std::string line;
     std::getline(lines, line);
     const std::string answer = co_await talk(channel, line);
-    std::cout << answer << std::endl;
+    std::cout << answer << '\n' << std::flush;
   }
 }
 

@@ -69,7 +69,8 @@ const Json& part_at(const Json& recorded, const char* key) {
 
 std::string text_at(const Json& recorded, const char* key, std::string otherwise) {
   const auto found = recorded.find(key);
-  return found == recorded.end() || !found->is_string() ? otherwise : found->get<std::string>();
+  return found == recorded.end() || !found->is_string() ? std::move(otherwise)
+                                                        : found->get<std::string>();
 }
 
 bool flag_at(const Json& recorded, const char* key) {
@@ -128,7 +129,7 @@ std::string without_load(const std::string& text) {
 }
 
 std::string canonical(const std::string& mode, const std::string& whole_text) {
-  const std::string text = without_load(without_debug_texts(whole_text));
+  std::string text = without_load(without_debug_texts(whole_text));
   if (mode == "json") return write_json(parse_json(text).value_or(Tree(text)));
   if (mode == "yaml") {
     const auto node = parse_yaml(text);

@@ -45,18 +45,18 @@ class ServerUnderTest {
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
 
   // A new peer on a connection of its own; `hello` is its first message, if it says one.
-  void open(const std::string& peer, std::string_view method,
+  void open(const std::string& name, std::string_view method,
             const std::optional<std::string>& hello);
-  void send(const std::string& peer, std::string bytes);
-  void half_close(const std::string& peer);
-  void cancel(const std::string& peer);
-  void cut(const std::string& peer);
+  void send(const std::string& name, std::string bytes);
+  void half_close(const std::string& name);
+  void cancel(const std::string& name);
+  void cut(const std::string& name);
   // From now on no bytes pass in either direction.
-  void stall(const std::string& peer);
+  void stall(const std::string& name);
 
   // Lets everybody do what there is to do.
   void settle();
-  Window take(const std::string& peer);
+  Window take(const std::string& name);
 
  private:
   struct StandingClock final : shell::Clock {
