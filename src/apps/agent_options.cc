@@ -122,6 +122,17 @@ OrStop<std::set<std::string>> read_runtimes(const ConfigFile& file,
   return chosen;
 }
 
+// Whether a creation that fails is tried again without an end.
+OrStop<bool> read_retries(const ConfigFile& file) {
+  const auto retries = file.string("retries");
+  if (!retries) return tl::unexpected(retries.error());
+  const std::string word = retries->value_or("limited");
+  if (word != "limited" && word != "unlimited")
+    return fatal("Invalid retry configuration",
+                 concat("retries is '", word, "', but has to be 'limited' or 'unlimited'."));
+  return word == "unlimited";
+}
+
 bool is_url(std::string_view text) {
   for (const std::string_view scheme : {"http://", "https://"})
     if (text.starts_with(scheme)) return text.size() > scheme.size();
@@ -184,6 +195,9 @@ OrStop<AgentOptions> read_agent_options(const std::vector<std::string>& argument
   auto chosen = read_runtimes(*file, runtimes, options.warnings);
   if (!chosen) return tl::unexpected(std::move(chosen).error());
   options.runtimes = std::move(*chosen);
+  const auto retries = read_retries(*file);
+  if (!retries) return tl::unexpected(retries.error());
+  options.retries_without_end = *retries;
   if (!is_url(options.server_url))
     return fatal("Failed to create communications client.",
                  concat("Wrong server address format: '", options.server_url, "'."));

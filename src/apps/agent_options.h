@@ -26,6 +26,7 @@ struct AgentOptions {
   Tags tags{};
   link::SecurityOptions security{};
   std::set<std::string> runtimes{};  // that workloads may use; never empty
+  bool retries_without_end = false;  // of creations that fail
   std::vector<std::string> warnings{};
 };
 

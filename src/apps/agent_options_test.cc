@@ -107,6 +107,18 @@ TEST_F(AgentOptionsTest, OneRuntimeAtLeastIsUsed) {
               "[\"podman\", \"podman-kube\"]'");
 }
 
+TEST_F(AgentOptionsTest, RetriesAreLimitedUnlessTheFileSaysOtherwise) {
+  const auto with = [&](const std::string& line) {
+    return read({"-n", "a", "-x", file("c", "version = 'v1'\n" + line)});
+  };
+  EXPECT_FALSE(with("")->retries_without_end);
+  EXPECT_FALSE(with("retries = 'limited'")->retries_without_end);
+  EXPECT_TRUE(with("retries = 'unlimited'")->retries_without_end);
+  EXPECT_EQ(refusal({"-n", "a", "-x", file("c", "version = 'v1'\nretries = 'never'")}),
+            "Invalid retry configuration: 'retries is 'never', but has to be 'limited' or "
+            "'unlimited'.'");
+}
+
 TEST_F(AgentOptionsTest, AServerHasAnUrl) {
   for (const std::string url : {"127.0.0.1:25551", "ftp://x", "http://", "https://", ""})
     EXPECT_EQ(refusal({"-n", "a", "--server-url=" + url}),

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <utility>
 
@@ -169,8 +170,10 @@ OrStop<int> run(Prepared prepared, host::LogSink& log) {
   control::PipeInterfaces interfaces(io.executor(), core, workers, log, prepared.folder);
   folders::DiskFolders folders(workers, prepared.folder);
   shell.emplace(
-      agent::Settings{options.name, options.runtimes}, core, core, core, trace, log, link,
-      interfaces,
+      agent::Settings{options.name,
+                      options.runtimes,
+                      {.without_end = options.retries_without_end, .seed = std::random_device{}()}},
+      core, core, core, trace, log, link, interfaces,
       std::map<std::string, shell::Runtime*>{{podman::kPodmanRuntime, &runtime},
                                              {nerdctl::kContainerdRuntime, &containerd_runtime},
                                              {kube::kKubeRuntime, &kube_runtime}},
