@@ -585,7 +585,8 @@ TEST_F(AgentShellTest, KeepsItsWorkloadsWhileTheServerIsAway) {
   EXPECT_EQ(sent(), Lines{});
   EXPECT_EQ(podman.taken_calls(), Lines{});
   arrive({spec_of("nginx", "podman")});
-  EXPECT_EQ(sent(), (Lines{"nginx Running(Ok)"}));
+  EXPECT_EQ(sent(), (Lines{"nginx Running(Ok)", "nginx Running(Ok)"}))
+      << "once because it changed, once for the list";
   EXPECT_EQ(podman.taken_calls(), (Lines{"list agent_A"}));
 }
 
