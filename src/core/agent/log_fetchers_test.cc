@@ -100,8 +100,8 @@ TEST_F(LogFetchersTest, WhoHasNoLogsIsStoppedAtOnce) {
   EXPECT_EQ(request("r", {instance("ghost"), instance("web"), instance("waiting")}),
             (Lines{"warn Could not start collecting logs for 'ghost': there is no such workload.",
                    "stopped ghost.1 for r", "fetch 1 podman c_web",
-                   "warn Could not start collecting logs for 'waiting' as it has no workload ID "
-                   "yet.",
+                   ("warn Could not start collecting logs for 'waiting' as it has no workload ID "
+                    "yet."),
                    "stopped waiting.1 for r"}));
   EXPECT_EQ(ended(1), (Lines{"stopped web.1 for r"}));
   EXPECT_EQ(fetchers.size(), 0U);
