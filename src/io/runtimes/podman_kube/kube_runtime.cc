@@ -163,11 +163,10 @@ void KubeRuntime::clear_half(const InstanceName& instance, std::function<void(St
         std::vector<std::string> left;
         for (auto& [id, name] : parse_listed_pods(*output))
           if (may_come_from(names, name) && !before->contains(id)) left.push_back(std::move(id));
-        remove_pods(instance, std::move(left),
-                    [this, instance, done = std::move(done)](const Status& status) {
-                      if (status) halves_.erase(instance);
-                      done(status);
-                    });
+        remove_pods(instance, left, [this, instance, done = std::move(done)](const Status& status) {
+          if (status) halves_.erase(instance);
+          done(status);
+        });
       });
 }
 
@@ -211,7 +210,7 @@ void KubeRuntime::take_down(const InstanceName& instance, const Played& played,
                            done = std::move(done)](const auto& containers) mutable {
           if (containers)
             std::erase_if(pods, [&](const auto& pod) { return !containers->contains(pod); });
-          remove_pods(instance, std::move(pods),
+          remove_pods(instance, pods,
                       [this, instance, done = std::move(done)](const Status& status) mutable {
                         if (!status) return done(status);
                         forget(instance, std::move(done));
@@ -220,7 +219,7 @@ void KubeRuntime::take_down(const InstanceName& instance, const Played& played,
       });
 }
 
-void KubeRuntime::remove_pods(const InstanceName& instance, std::vector<std::string> pods,
+void KubeRuntime::remove_pods(const InstanceName& instance, const std::vector<std::string>& pods,
                               std::function<void(Status)> done) {
   if (pods.empty()) return done({});
   run(instance, {Purpose::kRemove, remove_pods_arguments(pods)},
@@ -320,7 +319,7 @@ void KubeRuntime::list(const AgentName& agent,
               });
 }
 
-void KubeRuntime::load_all(std::vector<InstanceName> instances, std::function<void()> done) {
+void KubeRuntime::load_all(std::vector<InstanceName> instances, const std::function<void()>& done) {
   std::erase_if(instances, [this](const auto& instance) { return played_.contains(instance); });
   if (instances.empty()) return done();
   auto open = std::make_shared<std::size_t>(instances.size());

@@ -80,7 +80,7 @@ class KubeRuntime final : public shell::Runtime {
   void remove_all_of(const InstanceName& instance, std::function<void(Status)> done);
   void take_down(const InstanceName& instance, const Played& played,
                  std::function<void(Status)> done);
-  void remove_pods(const InstanceName& instance, std::vector<std::string> pods,
+  void remove_pods(const InstanceName& instance, const std::vector<std::string>& pods,
                    std::function<void(Status)> done);
   void clear_half(const InstanceName& instance, std::function<void(Status)> done);
   void forget(const InstanceName& instance, std::function<void(Status)> done);
@@ -93,7 +93,7 @@ class KubeRuntime final : public shell::Runtime {
   void load(const InstanceName& instance, std::function<void(Result<std::optional<Played>>)> done);
   void load_pods(const InstanceName& instance, Played played,
                  std::function<void(Result<std::optional<Played>>)> done);
-  void load_all(std::vector<InstanceName> instances, std::function<void()> done);
+  void load_all(std::vector<InstanceName> instances, const std::function<void()>& done);
   void tell_found(std::vector<InstanceName> instances,
                   std::function<void(Result<std::vector<agent::FoundWorkload>>)> sink);
 

@@ -21,7 +21,7 @@ spec:
     image: img.local/demo:1
 )";
 
-Result<std::string> inject(std::string_view manifest, std::optional<std::string> target) {
+Result<std::string> inject(std::string_view manifest, const std::optional<std::string>& target) {
   return inject_control_interface(manifest, target, "/run/x/control_interface");
 }
 
