@@ -95,8 +95,11 @@ class Files(harness.PodmanCase):
         files = [{"mountPoint": "/a", "data": "here\n"}]
         self.apply(self.one, {"again": self.workload("cat /a", restart="ALWAYS", files=files),
                               "anew": self.workload("cat /a; exit 3", restart="ON_FAILURE", files=files)})
-        self.wait_until(lambda: "anew" in ids(self.name) and "again" in ids(self.name), "both were started")
-        first = ids(self.name)
+
+        def both():
+            seen = ids(self.name)
+            return seen if {"again", "anew"} <= seen.keys() else None
+        first = self.wait_until(both, "both were started")
         self.wait_until(lambda: podman("logs", first["again"], check=False).count("here\n") > 1, "the same container has run again")
         self.wait_until(lambda: ids(self.name).get("anew") not in (None, first["anew"]), "another container has taken over")
 

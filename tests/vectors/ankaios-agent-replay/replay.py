@@ -449,8 +449,11 @@ class Replay:
         return name in self.engine.containers or name in self.engine.volumes
 
     def run_folder(self):
+        # os.walk passes over what goes while it looks.
+        paths = sorted(pathlib.Path(folder) / name for folder, folders, files in os.walk(self.folder / "run")
+                       for name in folders + files)
         found = []
-        for path in sorted((self.folder / "run").rglob("*")):
+        for path in paths:
             try:
                 found.append(self.described(path))
             except FileNotFoundError:
