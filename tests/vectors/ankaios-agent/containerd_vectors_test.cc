@@ -6,7 +6,6 @@
 
 #include <string>
 
-#include "io/runtimes/commands/container_config.h"
 #include "io/runtimes/nerdctl/nerdctl_argv.h"
 #include "io/runtimes/nerdctl/nerdctl_output.h"
 #include "tests/vectors/ankaios-agent/engine_vectors.h"
@@ -14,54 +13,18 @@
 namespace tiphys::nerdctl {
 namespace {
 
-using commands::added_workloads;
 using commands::calls_with;
 using commands::has;
 using commands::Json;
-using commands::mounts_of;
-using commands::read_container_config;
+using commands::replay_commands;
+using commands::Replayed;
 using commands::reported_states;
-using commands::reports_failed_start;
-using commands::run_arguments;
 using commands::scenarios;
-using commands::spec_of;
-using commands::start_arguments;
-using commands::with_full_name;
 using commands::written;
 
 TEST(ContainerdVectors, TheSameWorkloadsBecomeTheSameCommands) {
-  std::size_t commands = 0;
-  std::size_t refused = 0;
-  for (const auto& scenario : scenarios("containerd_argv.json")) {
-    SCOPED_TRACE(scenario["name"].get<std::string>());
-    const auto runs = calls_with(scenario, "run");
-    std::size_t next_run = 0;
-    for (const auto& added : added_workloads(scenario)) {
-      const auto spec = spec_of(added);
-      auto container = read_container_config(*spec);
-      EXPECT_EQ(!container.has_value(), reports_failed_start(scenario));
-      if (!container) {
-        EXPECT_TRUE(runs.empty());
-        ++refused;
-        continue;
-      }
-      container->name = to_string(spec->instance());
-      container->labels = {{"name", container->name}};
-      container->mounts = mounts_of(added);
-      ASSERT_LT(next_run, runs.size());
-      EXPECT_EQ(run_arguments({"ankaios", spec->instance().agent}, *container),
-                with_full_name(runs[next_run++], container->name));
-      ++commands;
-      const shell::ContainerId id{"{{cid:web#1}}"};
-      for (const auto& call : calls_with(scenario, "start"))
-        EXPECT_EQ(start_arguments(container->general_options, id), call);
-      for (const auto& call : calls_with(scenario, "stop")) EXPECT_EQ(stop_arguments(id), call);
-      for (const auto& call : calls_with(scenario, "rm")) EXPECT_EQ(rm_arguments(id), call);
-    }
-    EXPECT_EQ(next_run, runs.size());
-  }
-  EXPECT_EQ(commands, 20U);
-  EXPECT_EQ(refused, 2U);
+  EXPECT_EQ(replay_commands("containerd_argv.json", {stop_arguments, rm_arguments}),
+            (Replayed{.commands = 20, .refused = 2}));
 }
 
 // -- States ----------------------------------------------------------------------------------------------------------

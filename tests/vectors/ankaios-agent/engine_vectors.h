@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -19,6 +20,7 @@
 
 #include "base/strings.h"
 #include "io/runtimes/commands/container_arguments.h"
+#include "io/runtimes/commands/container_config.h"
 #include "model/workload.h"
 
 namespace tiphys::commands {
@@ -136,6 +138,54 @@ inline std::pair<std::string, std::string> written(const Json& state) {
   for (const auto& [key, value] : state.items())
     if (key != "additionalInfo") return {value, state["additionalInfo"]};
   return {};
+}
+
+// How an engine's program is asked to end and to remove a container.
+struct EndArguments {
+  Arguments (*stop)(const shell::ContainerId&);
+  Arguments (*rm)(const shell::ContainerId&);
+};
+
+struct Replayed {
+  std::size_t commands = 0;
+  std::size_t refused = 0;
+
+  friend bool operator==(const Replayed&, const Replayed&) = default;
+};
+
+// Expects every workload of the file to become the commands that were recorded for it.
+inline Replayed replay_commands(const std::string& file, const EndArguments& end) {
+  Replayed replayed;
+  for (const auto& scenario : scenarios(file)) {
+    SCOPED_TRACE(scenario["name"].get<std::string>());
+    const auto runs = calls_with(scenario, "run");
+    std::size_t next_run = 0;
+    for (const auto& added : added_workloads(scenario)) {
+      const auto spec = spec_of(added);
+      auto container = read_container_config(*spec);
+      EXPECT_EQ(!container.has_value(), reports_failed_start(scenario));
+      if (!container) {
+        EXPECT_TRUE(runs.empty());
+        ++replayed.refused;
+        continue;
+      }
+      container->name = to_string(spec->instance());
+      container->labels = {{"name", container->name}};
+      container->mounts = mounts_of(added);
+      EXPECT_LT(next_run, runs.size());
+      if (next_run == runs.size()) break;
+      EXPECT_EQ(run_arguments({"ankaios", spec->instance().agent}, *container),
+                with_full_name(runs[next_run++], container->name));
+      ++replayed.commands;
+      const shell::ContainerId id{"{{cid:web#1}}"};
+      for (const auto& call : calls_with(scenario, "start"))
+        EXPECT_EQ(start_arguments(container->general_options, id), call);
+      for (const auto& call : calls_with(scenario, "stop")) EXPECT_EQ(end.stop(id), call);
+      for (const auto& call : calls_with(scenario, "rm")) EXPECT_EQ(end.rm(id), call);
+    }
+    EXPECT_EQ(next_run, runs.size());
+  }
+  return replayed;
 }
 
 }  // namespace tiphys::commands
