@@ -103,6 +103,23 @@ class StockMessages(harness.Case):
                 kind, content = self.update(asker, {}, f"desiredState.workloads.{name}")
                 self.assertEqual((kind, content["deletedWorkloads"]), ("UpdateStateSuccess", [instance]))
 
+    # [itest->swdd~server-detects-new-workload~1]
+    # [itest->swdd~server-detects-changed-workload~1]
+    # [itest->swdd~server-detects-deleted-workload~1]
+    def test_new_changed_and_deleted_workloads_reach_their_agent(self):
+        def told():
+            message = self.worker.until(member("received", "updateWorkload"))
+            return [[entry["instanceName"]["id"] for entry in message.get(kind, [])] for kind in ("deletedWorkloads", "addedWorkloads")]
+        first = self.add("commander", "web").split(".")[1]
+        self.assertEqual(told(), [[], [first]])
+        changed = STOCK_WORKLOAD | {"runtimeConfig": "image: another"}
+        _, content = self.update("commander", {"web": changed}, "desiredState.workloads.web")
+        second = content["addedWorkloads"][0].split(".")[1]
+        self.assertEqual(told(), [[first], [second]])
+        self.assertNotEqual(first, second)
+        self.update("commander", {}, "desiredState.workloads.web")
+        self.assertEqual(told(), [[second], []])
+
     def test_states_and_load(self):
         self.add("commander", "nginx")
         instance = self.added_at_agent("nginx")
