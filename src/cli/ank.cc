@@ -117,7 +117,13 @@ class Preparation {
         },
         [](const RunWorkload& c) -> Prepared<Task> { return run_workload(c); },
         [&](const Apply& c) { return apply(c, settings); },
-        [&](const Logs&) -> Prepared<Task> { return unsupported("logs"); });
+        [&](const Plan&) -> Prepared<Task> { return unsupported("plan"); },
+        [&](const Logs&) -> Prepared<Task> { return unsupported("logs"); },
+        [&](const WaitFor&) -> Prepared<Task> { return unsupported("wait"); },
+        [&](const DescribeWorkloads&) -> Prepared<Task> { return unsupported("describe"); },
+        [&](const DescribeAgents&) -> Prepared<Task> { return unsupported("describe"); },
+        [&](const Explain&) -> Prepared<Task> { return unsupported("explain"); },
+        [&](const Schema&) -> Prepared<Task> { return unsupported("schema"); });
   }
 
  private:

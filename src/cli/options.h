@@ -3,6 +3,7 @@
 // The command line of `ank`: words to a command. Pure; what is read from files comes later
 // (settings.h).
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -16,6 +17,15 @@
 namespace tiphys::cli {
 
 enum class OutputFormat : std::uint8_t { kYaml, kJson };
+enum class ListFormat : std::uint8_t { kTable, kWide, kName, kJson, kYaml };
+enum class PlanFormat : std::uint8_t { kText, kJson, kYaml };
+
+// How a list of workloads, agents or configs is shown.
+struct Listing {
+  ListFormat format = ListFormat::kTable;
+  bool has_headers = true;
+  std::optional<std::string> sort_by;  // the name of a column
+};
 
 struct GetState {
   OutputFormat format = OutputFormat::kYaml;
@@ -24,9 +34,14 @@ struct GetState {
 struct GetWorkloads {
   WorkloadFilter filter;
   bool watch = false;
+  Listing listing;
 };
-struct GetAgents {};
-struct GetConfigs {};
+struct GetAgents {
+  Listing listing;
+};
+struct GetConfigs {
+  Listing listing;
+};
 struct GetEvents {
   OutputFormat format = OutputFormat::kYaml;
   bool includes_current_state = false;
@@ -53,6 +68,15 @@ struct Apply {
   std::vector<std::string> files;
   std::optional<std::string> agent;
   bool deletes = false;
+  bool dry_run = false;
+  bool detailed_exit_code = false;
+};
+struct Plan {
+  std::vector<std::string> files;
+  std::optional<std::string> agent;
+  bool deletes = false;
+  bool detailed_exit_code = false;
+  PlanFormat format = PlanFormat::kText;
 };
 struct Logs {
   std::vector<std::string> names;
@@ -63,8 +87,29 @@ struct Logs {
   std::optional<std::string> until;
 };
 
+struct WaitFor {
+  enum class Goal : std::uint8_t { kRunning, kSucceeded, kFailed, kRemoved };
+
+  std::vector<std::string> names;
+  Goal goal = Goal::kRunning;
+  std::optional<std::chrono::milliseconds> timeout;  // none: for ever
+};
+struct DescribeWorkloads {
+  std::vector<std::string> names;
+};
+struct DescribeAgents {
+  std::vector<std::string> names;
+};
+struct Explain {
+  std::string field;  // empty: the whole manifest
+};
+struct Schema {};
+
 using Command = std::variant<GetState, GetWorkloads, GetAgents, GetConfigs, GetEvents, SetState,
-                             DeleteWorkloads, DeleteConfigs, RunWorkload, Apply, Logs>;
+                             DeleteWorkloads, DeleteConfigs, RunWorkload, Apply, Plan, Logs,
+                             WaitFor, DescribeWorkloads, DescribeAgents, Explain, Schema>;
+
+enum class Colours : std::uint8_t { kAuto, kAlways, kNever };
 
 // What the command line and the environment say; the rest is for a config file to say.
 struct GivenOptions {
@@ -74,6 +119,7 @@ struct GivenOptions {
   bool verbose = false;
   bool quiet = false;
   bool no_wait = false;
+  Colours color = Colours::kAuto;
   std::optional<bool> insecure;
   std::optional<std::string> ca_pem;
   std::optional<std::string> crt_pem;

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "base/strings.h"
+
 namespace tiphys::cli {
 namespace {
 
@@ -62,6 +64,48 @@ TEST(Options, ReadEveryCommand) {
   EXPECT_TRUE(logs.follow && logs.shows_names);
   EXPECT_EQ(logs.tail, -1);
   EXPECT_EQ(logs.since, "x");
+}
+
+TEST(Options, ReadTheCommandsBeyondStock) {
+  const auto listing =
+      command<GetWorkloads>({"get", "workloads", "-o", "wide", "--no-headers", "--sort-by=agent"})
+          .listing;
+  EXPECT_EQ(listing.format, ListFormat::kWide);
+  EXPECT_FALSE(listing.has_headers);
+  EXPECT_EQ(listing.sort_by, "agent");
+  EXPECT_EQ(command<GetAgents>({"get", "agents", "-ojson"}).listing.format, ListFormat::kJson);
+  EXPECT_EQ(command<GetConfigs>({"get", "configs"}).listing.format, ListFormat::kTable);
+  const auto plan = command<Plan>({"plan", "--detailed-exitcode", "-d", "a", "b", "-o", "yaml"});
+  EXPECT_EQ(plan.files, (Words{"a", "b"}));
+  EXPECT_TRUE(plan.detailed_exit_code && plan.deletes);
+  EXPECT_EQ(plan.format, PlanFormat::kYaml);
+  EXPECT_TRUE(
+      command<Apply>({"apply", "--dry-run", "--detailed-exitcode", "a"}).detailed_exit_code);
+  const auto wait =
+      command<WaitFor>({"wait", "workload", "--for=removed", "--timeout", "5m", "a", "b"});
+  EXPECT_EQ(wait.goal, WaitFor::Goal::kRemoved);
+  EXPECT_EQ(wait.timeout, std::chrono::minutes(5));
+  EXPECT_EQ(wait.names, (Words{"a", "b"}));
+  EXPECT_EQ(command<DescribeWorkloads>({"describe", "workloads", "a"}).names, (Words{"a"}));
+  EXPECT_EQ(command<DescribeAgents>({"describe", "agent", "a"}).names, (Words{"a"}));
+  EXPECT_EQ(command<Explain>({"explain"}).field, "");
+  EXPECT_EQ(command<Explain>({"explain", "workload"}).field, "workload");
+  command<Schema>({"schema"});
+  EXPECT_EQ(parsed({"--color", "never", "schema"}).options.color, Colours::kNever);
+}
+
+TEST(Options, RefuseWhatDoesNotGoTogether) {
+  EXPECT_EQ(offence({"get", "workloads", "-w", "-o", "json"}),
+            "the argument '--watch' cannot be used with '-o json'");
+  EXPECT_EQ(offence({"apply", "--detailed-exitcode", "a"}),
+            "the argument '--detailed-exitcode' needs '--dry-run'");
+  for (const char* text : {"5", "s", "-1s", "5d", "99999999999h", "1.5s", ""})
+    EXPECT_EQ(offence({"wait", "workload", "--for=running", concat("--timeout=", text), "a"}),
+              concat("invalid value '", text,
+                     "' for '--timeout <DURATION>': expected a number and "
+                     "a unit, such as 500ms, 30s or 5m"));
+  EXPECT_EQ(offence({"wait", "workload", "--for=runing", "a"}),
+            "invalid value 'runing' for '--for <STATE>'");
 }
 
 TEST(Options, TakeShortFormsInAllSpellings) {

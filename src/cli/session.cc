@@ -11,11 +11,10 @@
 #include "base/match.h"
 #include "base/strings.h"
 #include "cli/table.h"
+#include "cli/talk.h"
 #include "cli/wait_display.h"
 #include "cli/workload_table.h"
 #include "io/host/resolver.h"
-#include "io/host/uuid.h"
-#include "io/link/command_connection.h"
 #include "shell/workers.h"
 #include "text/json.h"
 #include "text/yaml_writer.h"
@@ -24,7 +23,7 @@ namespace tiphys::cli {
 namespace {
 
 namespace asio = boost::asio;
-using Clock = std::chrono::steady_clock;
+using Clock = Talk::Clock;
 
 constexpr auto kSpinnerPeriod = std::chrono::milliseconds(100);
 // As stock writes them; names that users give come after these, ascending.
@@ -38,8 +37,6 @@ constexpr std::array<std::string_view, 26> kStateKeys{
     "runtime",        "runtimeConfig",  "controlInterfaceAccess",
     "configs",        "files",          "allowRules",
     "denyRules",      "additionalInfo"};
-constexpr const char* kStreamEnded = "Channel preliminary closed.";
-constexpr const char* kInterrupted = "Connection to server interrupted";
 
 // A command has nothing else to do while a name is looked up.
 class InlineWorkers final : public shell::Workers {
@@ -50,156 +47,6 @@ class InlineWorkers final : public shell::Workers {
   }
 };
 
-std::string on_one_line(const std::string& text) {
-  std::string line;
-  for (const char c : text) {
-    if (c == '\n')
-      line += ", ";
-    else
-      line += c;
-  }
-  return line;
-}
-
-// A path after the address is allowed, and means nothing.
-std::string without_path(const std::string& url) {
-  const std::size_t host = url.find("://") + 3;
-  return url.substr(0, url.find('/', host));
-}
-
-// The errors of a talk: kUnavailable and kFailedPrecondition are whole sentences of their own, the
-// others are for the command to wrap.
-bool is_of_connection(const Error& error) {
-  return error.code == Code::kUnavailable || error.code == Code::kFailedPrecondition;
-}
-
-// Requests and answers, one at a time.
-class Talk {
- public:
-  Talk(asio::any_io_executor executor, host::Resolver& resolver, const Settings& settings,
-       const std::optional<host::TlsMaterial>& tls, Console& console)
-      : settings_(settings),
-        console_(console),
-        connection_(std::move(executor), resolver,
-                    {.url = without_path(settings.server_url), .tls = tls}) {}
-
-  asio::awaitable<Status> open() {
-    auto opening = connection_.open(deadline());
-    const Status opened = co_await std::move(opening);
-    if (opened) co_return Status();
-    const Error& error = opened.error();
-    switch (error.code) {
-      case Code::kFailedPrecondition:
-        co_return fail(error.code,
-                       concat("Ankaios version mismatch: 'code: 'The system is not in a "
-                              "state required for the operation's execution', message: \"",
-                              error.message, "\"'."));
-      case Code::kInvalidArgument:
-        co_return fail(Code::kUnavailable,
-                       concat("Could not connect to Ankaios server on '", settings_.server_url,
-                              "'. ", on_one_line(error.message)));
-      case Code::kUnavailable:
-        co_return fail(Code::kUnavailable,
-                       concat("Could not connect to Ankaios server on '", settings_.server_url,
-                              "'. Reason: ", on_one_line(error.message),
-                              ". Is ank-server running there? Another address is given with "
-                              "--server-url."));
-      case Code::kDeadlineExceeded:
-        co_return timed_out();
-      default:
-        co_return fail(Code::kAborted, kStreamEnded);
-    }
-  }
-
-  asio::awaitable<Result<Tree>> complete_state(std::vector<std::string> masks) {
-    if (settings_.verbose)
-      console_.debug(
-          concat("Asking for the state below ", masks.empty() ? "its root" : join(masks, ", ")));
-    CompleteStateRequest request{std::move(masks)};
-    auto asking = ask(std::move(request), kStreamEnded);
-    auto answer = co_await std::move(asking);
-    if (!answer) co_return fail(answer.error());
-    if (const auto* error = std::get_if<ErrorResponse>(&*answer))
-      co_return fail(Code::kUnknown, error->message);
-    co_return std::get<CompleteStateResponse>(*answer).complete_state;
-  }
-
-  asio::awaitable<Result<UpdateStateSuccess>> update(UpdateStateRequest request) {
-    if (settings_.verbose)
-      console_.debug(concat("Sending an update of ", join(request.update_masks, ", ")));
-    auto asking = ask(std::move(request), kInterrupted);
-    auto answer = co_await std::move(asking);
-    if (!answer) co_return fail(answer.error());
-    if (const auto* error = std::get_if<ErrorResponse>(&*answer))
-      co_return fail(Code::kUnknown, concat("SetState failed with: '", error->message, "'"));
-    co_return std::get<UpdateStateSuccess>(*answer);
-  }
-
-  // The next workload states; none when the time is over.
-  asio::awaitable<Result<std::optional<UpdateWorkloadState>>> next_states(
-      std::optional<Clock::time_point> until) {
-    while (true) {
-      auto receiving = connection_.receive(until);
-      auto message = co_await std::move(receiving);
-      if (!message && message.error().code == Code::kDeadlineExceeded) co_return std::nullopt;
-      if (!message) co_return fail(Code::kAborted, kInterrupted);
-      if (auto* states = std::get_if<UpdateWorkloadState>(&*message))
-        co_return std::optional(std::move(*states));
-    }
-  }
-
-  asio::awaitable<void> say_goodbye() {
-    auto leaving = connection_.say_goodbye(deadline());
-    co_await std::move(leaving);
-  }
-
- private:
-  using Answer = decltype(Response::content);
-
-  [[nodiscard]] Clock::time_point deadline() const {
-    return Clock::now() + settings_.response_timeout;
-  }
-  [[nodiscard]] tl::unexpected<Error> timed_out() const {
-    return fail(Code::kDeadlineExceeded, concat("Command timed out after '",
-                                                duration_text(settings_.response_timeout), "'"));
-  }
-
-  static bool is_answer(const CompleteStateRequest&, const Answer& answer) {
-    return std::holds_alternative<CompleteStateResponse>(answer);
-  }
-  static bool is_answer(const UpdateStateRequest&, const Answer& answer) {
-    return std::holds_alternative<UpdateStateSuccess>(answer);
-  }
-
-  // An error or the answer that fits the request. Workload states that come meanwhile are older than
-  // the answer; whoever wants states looks at it first.
-  template <class Content>
-  asio::awaitable<Result<Answer>> ask(Content content, const char* on_end) {
-    const auto until = deadline();
-    const std::string id = host::new_uuid();
-    const Content expectation{};
-    ToServer request = Request{id, std::move(content)};
-    auto sending = connection_.send(std::move(request));
-    const Status sent = co_await std::move(sending);
-    if (!sent) co_return fail(Code::kAborted, on_end);
-    while (true) {
-      auto receiving = connection_.receive(until);
-      auto message = co_await std::move(receiving);
-      if (!message && message.error().code == Code::kDeadlineExceeded) co_return timed_out();
-      if (!message) co_return fail(Code::kAborted, on_end);
-      auto* response = std::get_if<Response>(&*message);
-      if (response == nullptr || response->id != id) continue;
-      if (is_answer(expectation, response->content) ||
-          std::holds_alternative<ErrorResponse>(response->content))
-        co_return std::move(response->content);
-    }
-  }
-
-  const Settings& settings_;
-  Console& console_;
-  link::CommandConnection connection_;
-};
-
 // -- The tasks
 
 class Performer {
@@ -207,19 +54,20 @@ class Performer {
   Performer(Talk& talk, const Settings& settings, Console& console)
       : talk_(talk), settings_(settings), console_(console) {}
 
-  asio::awaitable<Status> perform(Task task) {
+  // The exit code.
+  asio::awaitable<Result<int>> perform(Task task) {
     auto opening = talk_.open();
     const Status opened = co_await std::move(opening);
     if (!opened) co_return fail(opened.error());
     auto performing = std::visit([&](auto& chosen) { return carry_out(std::move(chosen)); }, task);
-    const Status performed = co_await std::move(performing);
+    const auto performed = co_await std::move(performing);
     co_return performed;
   }
 
  private:
   using Rows = std::map<InstanceName, WorkloadRow, RowOrder>;
 
-  asio::awaitable<Status> carry_out(ShowState task) {
+  asio::awaitable<Result<int>> carry_out(ShowState task) {
     auto asking = talk_.complete_state(task.masks);
     const auto state = co_await std::move(asking);
     if (!state) co_return fail(state.error());
@@ -227,38 +75,38 @@ class Performer {
                               ? write_json(*state, JsonLayout::kPretty, kStateKeys)
                               : write_yaml(*state, kStateKeys),
                           "\n"));
-    co_return Status();
+    co_return 0;
   }
 
-  asio::awaitable<Status> carry_out(ShowWorkloads task) {
+  asio::awaitable<Result<int>> carry_out(ShowWorkloads task) {
     auto asking = talk_.complete_state({});
     const auto state = co_await std::move(asking);
     if (!state) co_return fail(state.error());
     std::vector<WorkloadRow> rows = workload_rows(*state);
     std::erase_if(rows, [&](const WorkloadRow& row) { return !task.filter.accepts(row); });
     print(workload_table(rows), LastColumn::kWrap);
-    co_return Status();
+    co_return 0;
   }
 
-  asio::awaitable<Status> carry_out(ShowAgents) {
+  asio::awaitable<Result<int>> carry_out(ShowAgents) {
     auto asking = talk_.complete_state({});
     const auto state = co_await std::move(asking);
     if (!state) co_return fail(state.error());
     print(agent_table(*state), LastColumn::kCut);
-    co_return Status();
+    co_return 0;
   }
 
-  asio::awaitable<Status> carry_out(ShowConfigs) {
+  asio::awaitable<Result<int>> carry_out(ShowConfigs) {
     std::vector<std::string> masks{"desiredState.configs"};
     auto asking = talk_.complete_state(std::move(masks));
     const auto state = co_await std::move(asking);
     if (!state) co_return fail(state.error());
     print(config_table(*state), LastColumn::kCut);
-    co_return Status();
+    co_return 0;
   }
 
   // Ends by a signal or with the connection.
-  asio::awaitable<Status> carry_out(WatchWorkloads task) {
+  asio::awaitable<Result<int>> carry_out(WatchWorkloads task) {
     Reprinter reprinter(console_.is_terminal());
     Rows rows;
     bool is_current = false;
@@ -279,7 +127,7 @@ class Performer {
     }
   }
 
-  asio::awaitable<Status> carry_out(ChangeState task) {
+  asio::awaitable<Result<int>> carry_out(ChangeState task) {
     auto asking = talk_.complete_state({});
     const auto before = co_await std::move(asking);
     if (!before) co_return fail(before.error());
@@ -293,16 +141,16 @@ class Performer {
     }
     auto leaving = talk_.say_goodbye();
     co_await std::move(leaving);
-    co_return Status();
+    co_return 0;
   }
 
-  asio::awaitable<Status> carry_out(RemoveConfigs task) {
+  asio::awaitable<Result<int>> carry_out(RemoveConfigs task) {
     auto updating = talk_.update(task.request);
     const auto success = co_await std::move(updating);
     if (!success) co_return fail(success.error());
     auto leaving = talk_.say_goodbye();
     co_await std::move(leaving);
-    co_return Status();
+    co_return 0;
   }
 
   asio::awaitable<Status> wait(UpdateStateSuccess success, Tree before) {
@@ -396,34 +244,22 @@ int perform(const Task& task, const Settings& settings, const std::optional<host
   host::Resolver resolver(workers);
   Talk conversation(io.get_executor(), resolver, settings, tls, console);
   Performer performer(conversation, settings, console);
-  Status status;
-  asio::co_spawn(io, performer.perform(task), [&](const std::exception_ptr& thrown, Status ended) {
-    if (thrown) std::rethrow_exception(thrown);
-    status = std::move(ended);
-    io.stop();
-  });
+  Result<int> code = 0;
+  asio::co_spawn(io, performer.perform(task),
+                 [&](const std::exception_ptr& thrown, Result<int> ended) {
+                   if (thrown) std::rethrow_exception(thrown);
+                   code = std::move(ended);
+                   io.stop();
+                 });
   io.run();
-  if (status) return 0;
-  console.error(error_text(task, status.error()));
+  if (code) return *code;
+  console.error(error_text(task, code.error()));
   return 1;
 }
 
 std::string command_error(const std::string& wrapper, const std::string& text) {
   const std::string inner = concat("Command failed: '", text, "'");
   return wrapper.empty() ? inner : concat(wrapper, ": '", inner, "'");
-}
-
-std::string duration_text(std::chrono::milliseconds duration) {
-  const auto count = duration.count();
-  if (count == 0) return "0ns";
-  if (count < 1000) return concat(std::to_string(count), "ms");
-  std::string text = std::to_string(count / 1000);
-  if (const auto rest = count % 1000; rest != 0) {
-    std::string digits = std::to_string(1000 + rest).substr(1);
-    while (digits.back() == '0') digits.pop_back();
-    text += concat(".", digits);
-  }
-  return text + "s";
 }
 
 }  // namespace tiphys::cli

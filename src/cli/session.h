@@ -46,7 +46,4 @@ int perform(const Task& task, const Settings& settings, const std::optional<host
 // "Failed to get agents: 'Command failed: '<text>''", or without a wrapper "Command failed: '<text>'".
 std::string command_error(const std::string& wrapper, const std::string& text);
 
-// "3s", "2.5s", "500ms", "0ns"
-std::string duration_text(std::chrono::milliseconds duration);
-
 }  // namespace tiphys::cli

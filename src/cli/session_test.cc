@@ -10,6 +10,7 @@
 
 #include "base/strings.h"
 #include "cli/ank.h"
+#include "cli/talk.h"
 #include "cli/test_console.h"
 #include "cli/test_server.h"
 #include "io/host/test_certificates.h"

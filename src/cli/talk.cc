@@ -1,0 +1,168 @@
+#include "cli/talk.h"
+
+#include <utility>
+#include <variant>
+
+#include "base/strings.h"
+#include "io/host/uuid.h"
+
+namespace tiphys::cli {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr const char* kStreamEnded = "Channel preliminary closed.";
+constexpr const char* kInterrupted = "Connection to server interrupted";
+
+// A path after the address is allowed, and means nothing.
+std::string without_path(const std::string& url) {
+  const std::size_t host = url.find("://") + 3;
+  return url.substr(0, url.find('/', host));
+}
+
+using Answer = decltype(Response::content);
+
+bool is_answer(const CompleteStateRequest&, const Answer& answer) {
+  return std::holds_alternative<CompleteStateResponse>(answer);
+}
+bool is_answer(const UpdateStateRequest&, const Answer& answer) {
+  return std::holds_alternative<UpdateStateSuccess>(answer);
+}
+
+}  // namespace
+
+Talk::Clock::time_point Talk::deadline() const { return Clock::now() + settings_.response_timeout; }
+tl::unexpected<Error> Talk::timed_out() const {
+  return fail(Code::kDeadlineExceeded,
+              concat("Command timed out after '", duration_text(settings_.response_timeout), "'"));
+}
+
+// An error or the answer that fits the request. Workload states that come meanwhile are older than
+// the answer; whoever wants states looks at it first.
+template <class Content>
+asio::awaitable<Result<Talk::Answer>> Talk::ask(Content content, const char* on_end) {
+  const auto until = deadline();
+  const std::string id = host::new_uuid();
+  const Content expectation{};
+  ToServer request = Request{id, std::move(content)};
+  auto sending = connection_.send(std::move(request));
+  const Status sent = co_await std::move(sending);
+  if (!sent) co_return fail(Code::kAborted, on_end);
+  while (true) {
+    auto receiving = connection_.receive(until);
+    auto message = co_await std::move(receiving);
+    if (!message && message.error().code == Code::kDeadlineExceeded) co_return timed_out();
+    if (!message) co_return fail(Code::kAborted, on_end);
+    auto* response = std::get_if<Response>(&*message);
+    if (response == nullptr || response->id != id) continue;
+    if (is_answer(expectation, response->content) ||
+        std::holds_alternative<ErrorResponse>(response->content))
+      co_return std::move(response->content);
+  }
+}
+
+Talk::Talk(asio::any_io_executor executor, host::Resolver& resolver, const Settings& settings,
+           const std::optional<host::TlsMaterial>& tls, Console& console)
+    : settings_(settings),
+      console_(console),
+      connection_(std::move(executor), resolver,
+                  {.url = without_path(settings.server_url), .tls = tls}) {}
+
+asio::awaitable<Status> Talk::open() {
+  auto opening = connection_.open(deadline());
+  const Status opened = co_await std::move(opening);
+  if (opened) co_return Status();
+  const Error& error = opened.error();
+  switch (error.code) {
+    case Code::kFailedPrecondition:
+      co_return fail(error.code,
+                     concat("Ankaios version mismatch: 'code: 'The system is not in a "
+                            "state required for the operation's execution', message: \"",
+                            error.message, "\"'."));
+    case Code::kInvalidArgument:
+      co_return fail(Code::kUnavailable,
+                     concat("Could not connect to Ankaios server on '", settings_.server_url, "'. ",
+                            on_one_line(error.message)));
+    case Code::kUnavailable:
+      co_return fail(Code::kUnavailable,
+                     concat("Could not connect to Ankaios server on '", settings_.server_url,
+                            "'. Reason: ", on_one_line(error.message),
+                            ". Is ank-server running there? Another address is given with "
+                            "--server-url."));
+    case Code::kDeadlineExceeded:
+      co_return timed_out();
+    default:
+      co_return fail(Code::kAborted, kStreamEnded);
+  }
+}
+
+asio::awaitable<Result<Tree>> Talk::complete_state(std::vector<std::string> masks) {
+  if (settings_.verbose)
+    console_.debug(
+        concat("Asking for the state below ", masks.empty() ? "its root" : join(masks, ", ")));
+  CompleteStateRequest request{std::move(masks)};
+  auto asking = ask(std::move(request), kStreamEnded);
+  auto answer = co_await std::move(asking);
+  if (!answer) co_return fail(answer.error());
+  if (const auto* error = std::get_if<ErrorResponse>(&*answer))
+    co_return fail(Code::kUnknown, error->message);
+  co_return std::get<CompleteStateResponse>(*answer).complete_state;
+}
+
+asio::awaitable<Result<UpdateStateSuccess>> Talk::update(UpdateStateRequest request) {
+  if (settings_.verbose)
+    console_.debug(concat("Sending an update of ", join(request.update_masks, ", ")));
+  auto asking = ask(std::move(request), kInterrupted);
+  auto answer = co_await std::move(asking);
+  if (!answer) co_return fail(answer.error());
+  if (const auto* error = std::get_if<ErrorResponse>(&*answer))
+    co_return fail(Code::kUnknown, concat("SetState failed with: '", error->message, "'"));
+  co_return std::get<UpdateStateSuccess>(*answer);
+}
+
+asio::awaitable<Result<std::optional<UpdateWorkloadState>>> Talk::next_states(
+    std::optional<Clock::time_point> until) {
+  while (true) {
+    auto receiving = connection_.receive(until);
+    auto message = co_await std::move(receiving);
+    if (!message && message.error().code == Code::kDeadlineExceeded) co_return std::nullopt;
+    if (!message) co_return fail(Code::kAborted, kInterrupted);
+    if (auto* states = std::get_if<UpdateWorkloadState>(&*message))
+      co_return std::optional(std::move(*states));
+  }
+}
+
+asio::awaitable<void> Talk::say_goodbye() {
+  auto leaving = connection_.say_goodbye(deadline());
+  co_await std::move(leaving);
+}
+
+bool is_of_connection(const Error& error) {
+  return error.code == Code::kUnavailable || error.code == Code::kFailedPrecondition;
+}
+
+std::string on_one_line(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    if (c == '\n')
+      line += ", ";
+    else
+      line += c;
+  }
+  return line;
+}
+
+std::string duration_text(std::chrono::milliseconds duration) {
+  const auto count = duration.count();
+  if (count == 0) return "0ns";
+  if (count < 1000) return concat(std::to_string(count), "ms");
+  std::string text = std::to_string(count / 1000);
+  if (const auto rest = count % 1000; rest != 0) {
+    std::string digits = std::to_string(1000 + rest).substr(1);
+    while (digits.back() == '0') digits.pop_back();
+    text += concat(".", digits);
+  }
+  return text + "s";
+}
+
+}  // namespace tiphys::cli

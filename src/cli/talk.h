@@ -1,0 +1,63 @@
+#pragma once
+
+// Requests to the server and its answers, one at a time, over one connection.
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/console.h"
+#include "cli/settings.h"
+#include "io/host/resolver.h"
+#include "io/host/tls_files.h"
+#include "io/link/command_connection.h"
+#include "model/messages.h"
+#include "model/tree.h"
+
+namespace tiphys::cli {
+
+class Talk {
+ public:
+  using Clock = std::chrono::steady_clock;
+  template <class T>
+  using Awaitable = boost::asio::awaitable<T>;
+
+  Talk(boost::asio::any_io_executor executor, host::Resolver& resolver, const Settings& settings,
+       const std::optional<host::TlsMaterial>& tls, Console& console);
+
+  Awaitable<Status> open();
+  Awaitable<Result<Tree>> complete_state(std::vector<std::string> masks);
+  Awaitable<Result<UpdateStateSuccess>> update(UpdateStateRequest request);
+  // The next workload states; none when the time is over.
+  Awaitable<Result<std::optional<UpdateWorkloadState>>> next_states(
+      std::optional<Clock::time_point> until);
+  Awaitable<void> say_goodbye();
+
+ private:
+  using Answer = decltype(Response::content);
+
+  [[nodiscard]] Clock::time_point deadline() const;
+  [[nodiscard]] tl::unexpected<Error> timed_out() const;
+  template <class Content>
+  Awaitable<Result<Answer>> ask(Content content, const char* on_end);
+
+  const Settings& settings_;
+  Console& console_;
+  link::CommandConnection connection_;
+};
+
+// The errors of a talk that are whole sentences of their own; the others are for the command to
+// wrap.
+bool is_of_connection(const Error& error);
+
+// Line breaks become ", ".
+std::string on_one_line(const std::string& text);
+
+// "3s", "2.5s", "500ms", "0ns"
+std::string duration_text(std::chrono::milliseconds duration);
+
+}  // namespace tiphys::cli
