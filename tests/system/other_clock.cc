@@ -27,9 +27,12 @@ Function* real(const char* name) {
 
 }  // namespace
 
-extern "C" {
+// Under the names of the C library, for the linker only: its own declarations stay as they are.
+int shifted_clock_gettime(clockid_t clock, timespec* now) noexcept asm("clock_gettime");
+int shifted_gettimeofday(timeval* now, void* zone) noexcept asm("gettimeofday");
+time_t shifted_time(time_t* result) noexcept asm("time");
 
-int clock_gettime(clockid_t clock, timespec* now) noexcept {
+int shifted_clock_gettime(clockid_t clock, timespec* now) noexcept {
   static auto* const kOriginal = real<int(clockid_t, timespec*)>("clock_gettime");
   const int result = kOriginal(clock, now);
   if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
@@ -37,17 +40,16 @@ int clock_gettime(clockid_t clock, timespec* now) noexcept {
   return result;
 }
 
-int gettimeofday(timeval* now, void* zone) noexcept {
+int shifted_gettimeofday(timeval* now, void* zone) noexcept {
   static auto* const kOriginal = real<int(timeval*, void*)>("gettimeofday");
   const int result = kOriginal(now, zone);
   if (result == 0) now->tv_sec += shift();
   return result;
 }
 
-time_t time(time_t* result) noexcept {
+time_t shifted_time(time_t* result) noexcept {
   timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
+  shifted_clock_gettime(CLOCK_REALTIME, &now);
   if (result != nullptr) *result = now.tv_sec;
   return now.tv_sec;
-}
 }

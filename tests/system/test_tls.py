@@ -33,6 +33,7 @@ class Tls(harness.PodmanCase):
         self.assertEqual(containers(self.name), {})
         self.assertEqual(agent.terminate(), 0, agent.log())
         self.assertEqual(server.terminate(), 0, server.log())
+        self.assertNotIn("connection closed", server.log())     # commands that have what they wanted just go
 
     def test_files_come_from_the_environment_too(self):
         def variables(program, identity):

@@ -104,7 +104,9 @@ class Tls final : public Transport {
 
   Result<Progress> handshake() override {
     ERR_clear_error();
-    return progress(SSL_do_handshake(ssl_.get()), 0, "TLS handshake failed: ");
+    auto done = progress(SSL_do_handshake(ssl_.get()), 0, "TLS handshake failed: ");
+    is_open_ = done && done->need == Need::kNothing;
+    return done;
   }
 
   Result<Progress> read(char* into, std::size_t size) override {
@@ -150,11 +152,19 @@ class Tls final : public Transport {
           return fail(Code::kUnavailable, prefix + std::string(std::strerror(error)));
         [[fallthrough]];
       default:
+        if (ended_without_a_word()) return Progress{.is_ended = true};
         return fail(Code::kUnavailable, prefix + host::tls_error(ssl_.get()));
     }
   }
 
+  // A process that ends does not say so in TLS. Nothing can be cut off unnoticed by that: HTTP/2 marks the end of every
+  // stream itself.
+  bool ended_without_a_word() {
+    return is_open_ && ERR_GET_REASON(ERR_peek_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
+  }
+
   Handle ssl_;
+  bool is_open_ = false;  // the handshake is done; after an error OpenSSL does not know it any more
 };
 
 Result<Tls::Handle> make(int descriptor, const host::TlsContext& context) {
