@@ -413,14 +413,14 @@ std::string entry(std::string_view name, std::string_view help) {
 }  // namespace
 
 const CommandSpec& command_table() {
-  static const CommandSpec table{
+  static const CommandSpec kTable{
       .name = "ank",
       .summary = "Applies manifests to an Ankaios server and shows its state",
       .options = global_options(),
       .commands = {get_commands(), set_commands(), delete_commands(), run_commands(),
                    apply_command(), logs_command(), plan_command(), wait_commands(),
                    describe_commands(), explain_command(), schema_command()}};
-  return table;
+  return kTable;
 }
 
 std::string usage_of(std::string_view path, const CommandSpec& command) {

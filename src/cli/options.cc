@@ -296,8 +296,8 @@ Command get_workloads(const Given& given) {
 }
 
 Command apply(const Given& given) {
-  const Apply command{given.words(), given.value("agent"), given.is_set("d"),
-                      given.is_set("dry-run"), given.is_set("detailed-exitcode")};
+  Apply command{given.words(), given.value("agent"), given.is_set("d"), given.is_set("dry-run"),
+                given.is_set("detailed-exitcode")};
   if (command.detailed_exit_code && !command.dry_run)
     throw UsageError{"the argument '--detailed-exitcode' needs '--dry-run'"};
   return command;
@@ -509,6 +509,7 @@ class CommandLine {
   static std::string describe(const std::string& extra, const CommandSpec& command) {
     if (!is_option(extra) && !command.commands.empty()) {
       std::vector<std::string> names;
+      names.reserve(command.commands.size());
       for (const auto& below : command.commands) names.emplace_back(below.name);
       return concat("unrecognized subcommand '", extra, "'",
                     suggestion(extra, names, "subcommand"));
