@@ -28,7 +28,7 @@ class Containerd:
         self.process.stdout.close()
 
 
-class ContainerdCase(harness.Case):
+class Case(harness.Case):
     """Real containers below a containerd of this class; one class at a time, as with podman."""
 
     @classmethod
@@ -42,19 +42,10 @@ class ContainerdCase(harness.Case):
         cls.addClassCleanup(cls.containerd.end)
         cls.environment = cls.containerd.environment
 
-    def setUp(self):
-        super().setUp()
-        self.one = self.server()
-        self.worker = self.containerd_agent()
-        self.name = self.worker.agent_name
-
-    def containerd_agent(self, **more):
+    def agent(self, server, *names, words=(), **more):
         """An agent for containerd only: what else this machine has is none of these tests' business."""
         config = self.file("agent.toml", "version = 'v1'\nruntimes = ['containerd']\n")
-        return self.agent(self.one, words=("-x", config), **more)
-
-    def workload(self, *words, agent=None, **more):
-        return harness.workload(agent or self.name, *words, runtime="containerd", **more)
+        return super().agent(server, *names, words=(*words, "-x", config), **more)
 
     def nerdctl(self, *words):
         run = subprocess.run(["nerdctl", *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True,
@@ -62,13 +53,39 @@ class ContainerdCase(harness.Case):
         self.assertEqual(run.returncode, 0, f"nerdctl {words}: {run.stderr}")
         return run.stdout
 
-    def containers(self, agent=None):
-        """The containers of an agent by the name of their workload; nerdctl's own words for each."""
+    def listed(self, agent):
+        """All containers of an agent, in nerdctl's own words."""
         found = []
-        for ident in self.nerdctl("ps", "--all", "--quiet", "--no-trunc", "--filter", f"label=agent={agent or self.name}").split():
+        for ident in self.nerdctl("ps", "--all", "--quiet", "--no-trunc", "--filter", f"label=agent={agent}").split():
             with contextlib.suppress(AssertionError):       # gone since the listing
                 found += json.loads(self.nerdctl("inspect", ident))
-        return {each["Config"]["Labels"]["name"].split(".")[0]: each for each in found}
+        return found
+
+    def remove_containers(self):
+        for agent in self.agents:
+            left = self.nerdctl("ps", "--all", "--quiet", "--filter", f"label=agent={agent}").split()
+            if left:
+                self.nerdctl("rm", "--force", *left)
+
+
+class ContainerdCase(Case):
+    """With a server and an agent."""
+
+    def setUp(self):
+        super().setUp()
+        self.one = self.server()
+        self.worker = self.containerd_agent()
+        self.name = self.worker.agent_name
+
+    def containerd_agent(self, **more):
+        return self.agent(self.one, **more)
+
+    def workload(self, *words, agent=None, **more):
+        return harness.workload(agent or self.name, *words, runtime="containerd", **more)
+
+    def containers(self, agent=None):
+        """The containers of an agent by the name of their workload."""
+        return {workload_of(each): each for each in self.listed(agent or self.name)}
 
     def ids(self, agent=None):
         return {name: each["Id"] for name, each in self.containers(agent).items()}
@@ -77,11 +94,9 @@ class ContainerdCase(harness.Case):
         """Of the containers, by the name of their workload."""
         return {name: each["State"]["Pid"] for name, each in self.containers().items()}
 
-    def remove_containers(self):
-        for agent in self.agents:
-            left = self.nerdctl("ps", "--all", "--quiet", "--filter", f"label=agent={agent}").split()
-            if left:
-                self.nerdctl("rm", "--force", *left)
+
+def workload_of(container):
+    return container["Config"]["Labels"]["name"].split(".")[0]
 
 
 def shims(namespace):

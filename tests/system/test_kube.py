@@ -3,62 +3,28 @@
     $(tools/setup --python) tools/run-unittests tests/system
 """
 
-import base64
 import json
 import unittest
 
-import yaml
-
 import harness
+import kube
 from harness import podman
+from kube import pod
 
 
 STAYS = "trap exit TERM; sleep 1000 & wait"      # until it is told to end
 STAYS_TOO = "trap exit TERM; sleep 2000 & wait"
 
 
-def pod(name, *scripts, image=harness.IMAGE):
-    """Runs each line of the shell in a container of its own."""
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
-            "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "hostNetwork": True,
-                     "containers": [{"name": f"c{number}", "image": image, "imagePullPolicy": "Never",
-                                     "command": ["sh", "-c", script]} for number, script in enumerate(scripts)]}}
-
-
-class Kube(harness.PodmanCase):
+class Kube(kube.KubeCase):
     def setUp(self):
-        self.pod_names = []
         super().setUp()
         self.one = self.server()
         self.worker = self.agent(self.one)
         self.name = self.worker.agent_name
 
-    def remove_containers(self):
-        super().remove_containers()
-        for name in self.pod_names:
-            podman("pod", "rm", "--force", "--time", "0", "--ignore", name)
-        for volume in self.volumes():
-            podman("volume", "rm", volume)
-
-    def pod_name(self):
-        self.pod_names.append(self.unique("pod").replace("_", "-"))
-        return self.pod_names[-1]
-
-    def workload(self, *pods, restart="NEVER", **more):
-        config = {"manifest": yaml.safe_dump_all(pods, sort_keys=False), **more}
-        return {"agent": self.name, "runtime": "podman-kube", "restartPolicy": restart,
-                "runtimeConfig": yaml.safe_dump(config, sort_keys=False)}
-
-    def volumes(self):
-        """What the volumes of our agents keep."""
-        listed = json.loads(podman("volume", "ls", "--format", "json") or "[]")
-        return {each["Name"]: base64.b64decode(each["Labels"]["data"] + "==").decode() for each in listed
-                if any(f".{agent}." in each["Name"] for agent in self.agents)}
-
-    def pods(self):
-        """Id by name."""
-        listed = dict(line.split()[::-1] for line in podman("pod", "ps", "--no-trunc", "--format={{.ID}} {{.Name}}").splitlines())
-        return {name: listed[name] for name in self.pod_names if name in listed}
+    def workload(self, *pods, **more):
+        return kube.workload(self.name, *pods, **more)
 
     # [stest->swdd~agent-supports-podman-kube-runtime~1]
     # [stest->swdd~podman-kube-create-workload-apply-manifest~1]
