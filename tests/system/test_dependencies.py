@@ -1,15 +1,14 @@
-"""Workloads that depend on each other, on two agents with real podman.
+"""Workloads that depend on each other, on two agents, with each engine.
 
-    $(tools/setup --python) tools/run-unittests -k 'Dependencies.*' tests/system
+    $(tools/setup --python) tools/run-unittests -k 'Dependencies*' tests/system
 """
 
 import unittest
 
-import harness
-from harness import ids, workload
+import engines
 
 
-class Dependencies(harness.PodmanCase):
+class BothDirections:
     def setUp(self):
         super().setUp()
         self.one = self.server()
@@ -20,6 +19,12 @@ class Dependencies(harness.PodmanCase):
         """All instances of one workload: more than one while an old one goes and a new one comes."""
         return sorted(state for workload_name, _, _, state, _ in self.instances(self.one) if workload_name == name)
 
+    def workload(self, *words, **more):
+        return self.engine.workload(*words, **more)
+
+    def ids(self, agent):
+        return self.engine.ids(agent)
+
     def delete(self, name):
         self.ank(self.one, "--no-wait", "delete", "workload", name)
 
@@ -27,14 +32,14 @@ class Dependencies(harness.PodmanCase):
     # [stest->swdd~agent-handles-new-workload-operations]
     # [stest->swdd~agent-handles-workloads-with-fulfilled-dependencies~1]
     def test_starts_when_what_it_needs_is_there_on_whichever_agent(self):
-        self.apply(self.one, {"web": workload(self.there, dependencies={"db": "ADD_COND_RUNNING", "init": "ADD_COND_SUCCEEDED"}),
-                              "free": workload(self.there)})
+        self.apply(self.one, {"web": self.workload(self.there, dependencies={"db": "ADD_COND_RUNNING", "init": "ADD_COND_SUCCEEDED"}),
+                              "free": self.workload(self.there)})
         self.wait_for(self.one, web="Pending(WaitingToStart)", free="Running(Ok)")
-        self.apply(self.one, {"db": workload(self.here)})
+        self.apply(self.one, {"db": self.workload(self.here)})
         self.wait_for(self.one, db="Running(Ok)")
         self.assertEqual(self.states_of("web"), ["Pending(WaitingToStart)"])
-        self.assertEqual(set(ids(self.there)), {"free"})
-        self.apply(self.one, {"init": workload(self.there, "true")})
+        self.assertEqual(set(self.ids(self.there)), {"free"})
+        self.apply(self.one, {"init": self.workload(self.there, "true")})
         self.wait_for(self.one, web="Running(Ok)", init="Succeeded(Ok)")
         self.delete("init")
         self.wait_for(self.one, init=None)
@@ -43,37 +48,51 @@ class Dependencies(harness.PodmanCase):
     # [stest->swdd~agent-enqueues-unfulfilled-delete~1]
     # [stest->swdd~agent-handles-workloads-with-fulfilled-dependencies~1]
     def test_stops_when_those_that_need_it_have_stopped(self):
-        self.apply(self.one, {"db": workload(self.here), "web": workload(self.there, dependencies={"db": "ADD_COND_RUNNING"})})
+        self.apply(self.one, {"db": self.workload(self.here), "web": self.workload(self.there, dependencies={"db": "ADD_COND_RUNNING"})})
         self.wait_for(self.one, db="Running(Ok)", web="Running(Ok)")
-        before = ids(self.here)
+        before = self.ids(self.here)
         self.delete("db")
         self.wait_for(self.one, db="Stopping(WaitingToStop)", web="Running(Ok)")
-        self.assertEqual(ids(self.here), before)
+        self.assertEqual(self.ids(self.here), before)
         self.delete("web")
         self.wait_for(self.one, db=None, web=None)
-        self.assertEqual((ids(self.here), ids(self.there)), ({}, {}))
+        self.assertEqual((self.ids(self.here), self.ids(self.there)), ({}, {}))
 
+
+class Updates:
     # [stest->swdd~agent-handles-update-with-fulfilled-delete~1]
     def test_an_update_gives_way_at_once_and_comes_when_it_may(self):
-        self.apply(self.one, {"web": workload(self.there)})
+        self.apply(self.one, {"web": self.workload(self.there)})
         self.wait_for(self.one, web="Running(Ok)")
-        self.apply(self.one, {"web": workload(self.there, "sleep 2000", dependencies={"init": "ADD_COND_SUCCEEDED"})})
+        self.apply(self.one, {"web": self.workload(self.there, engines.STAYS_TOO, dependencies={"init": "ADD_COND_SUCCEEDED"})})
         self.wait_until(lambda: self.states_of("web") == ["Pending(WaitingToStart)"], "the new web waits alone")
-        self.assertEqual(ids(self.there), {})
-        self.apply(self.one, {"init": workload(self.here, "true")})
+        self.assertEqual(self.ids(self.there), {})
+        self.apply(self.one, {"init": self.workload(self.here, "true")})
         self.wait_for(self.one, web="Running(Ok)")
 
     # [stest->swdd~agent-enqueues-update-with-unfulfilled-delete~1]
     def test_an_update_of_what_others_need_waits_for_them(self):
-        self.apply(self.one, {"db": workload(self.here), "web": workload(self.there, dependencies={"db": "ADD_COND_RUNNING"})})
+        self.apply(self.one, {"db": self.workload(self.here), "web": self.workload(self.there, dependencies={"db": "ADD_COND_RUNNING"})})
         self.wait_for(self.one, db="Running(Ok)", web="Running(Ok)")
-        before = ids(self.here)
-        self.apply(self.one, {"db": workload(self.here, "sleep 2000")})
+        before = self.ids(self.here)
+        self.apply(self.one, {"db": self.workload(self.here, engines.STAYS_TOO)})
         self.wait_until(lambda: "Stopping(WaitingToStop)" in self.states_of("db"), "the old db waits")
-        self.assertEqual(ids(self.here), before)
+        self.assertEqual(self.ids(self.here), before)
         self.delete("web")
         self.wait_until(lambda: self.states_of("db") == ["Running(Ok)"], "the new db is alone")
-        self.assertNotEqual(ids(self.here), before)
+        self.assertNotEqual(self.ids(self.here), before)
+
+
+class Dependencies(Updates, BothDirections, engines.PodmanCase):
+    """podman"""
+
+
+class DependenciesKube(BothDirections, engines.KubeCase):
+    """podman-kube"""
+
+
+class DependenciesContainerd(Updates, BothDirections, engines.ContainerdCase):
+    """containerd"""
 
 
 if __name__ == "__main__":

@@ -1,17 +1,16 @@
-"""Files that a workload brings with it, in real podman: where they are, what their content is, and when they go.
+"""Files that a workload brings with it, with each engine: where they are, what their content is, and when they go.
 
-    $(tools/setup --python) tools/run-unittests -k 'Files.*' tests/system
+    $(tools/setup --python) tools/run-unittests -k 'Files*' tests/system
 """
 
 import unittest
 
-import harness
-from harness import ids, podman, workload
+import engines
 
 FAILED = "Failed to create workload file: '"
 
 
-class Files(harness.PodmanCase):
+class Start:
     def setUp(self):
         super().setUp()
         self.one = self.server()
@@ -20,16 +19,28 @@ class Files(harness.PodmanCase):
         self.home = self.worker.run_folder / f"{self.name}_io"
 
     def workload(self, *words, **more):
-        return workload(self.name, *words, **more)
+        return self.engine.workload(self.name, *words, **more)
+
+    def ids(self):
+        return self.engine.ids(self.name)
 
     def inside(self, name, *command):
-        return podman("exec", ids(self.name)[name], *command)
+        return self.engine.inside(self.name, name, *command)
+
+    def logs_of(self, ident):
+        """Nothing once the container is gone."""
+        try:
+            return self.engine.call("logs", ident)
+        except AssertionError:
+            return ""
 
     def on_disk(self):
         """The files of all workloads: (workload, path below its folder) and content."""
         return {(path.relative_to(self.home).parts[0].split(".")[0], "/".join(path.relative_to(self.home).parts[1:])): path.read_bytes()
                 for path in self.home.rglob("*") if path.is_file()}
 
+
+class Scenario(Start):
     def test_seen_replaced_and_removed(self):
         first = [{"mountPoint": "/etc/app/text.conf", "data": "a=1\nb=grün\n"},
                  {"mountPoint": "/opt//./some file.bin", "binaryData": "  AAEC\n  /w==\n"}]
@@ -43,16 +54,16 @@ class Files(harness.PodmanCase):
                                           ("web", "files/opt/some file.bin"): b"\x00\x01\x02\xff"})
         self.assertEqual(len(list(self.home.iterdir())), 1, "what has no files has no folder")
 
-        before = ids(self.name)
+        before = self.ids()
         self.apply(self.one, {"web": self.workload(files=[{"mountPoint": "/etc/app/text.conf", "data": "a=2\n"}])})
-        self.wait_until(lambda: ids(self.name).get("web") not in (None, before["web"]), "the container is another one")
+        self.wait_until(lambda: self.ids().get("web") not in (None, before["web"]), "the container is another one")
         self.wait_for(self.one, web="Running(Ok)")
         self.assertEqual(self.inside("web", "cat", "/etc/app/text.conf"), "a=2\n")
         self.assertEqual(self.on_disk(), {("web", "files/etc/app/text.conf"): b"a=2\n"})
 
         self.ank(self.one, "delete", "workload", "web")
         self.assertEqual(list(self.home.iterdir()), [])
-        self.assertEqual(ids(self.name), {"plain": before["plain"]})
+        self.assertEqual(self.ids(), {"plain": before["plain"]})
 
     def test_what_cannot_be_written_is_said_and_others_go_on(self):
         texts = {
@@ -70,7 +81,7 @@ class Files(harness.PodmanCase):
         self.wait_for(self.one, fine="Running(Ok)", **{name: "Pending(StartingFailed)" for name in texts})
         for name, (_, text) in texts.items():
             self.assertEqual(self.info(self.one, name), FAILED + text)
-        self.assertEqual(list(ids(self.name)), ["fine"])
+        self.assertEqual(list(self.ids()), ["fine"])
         self.assertEqual(self.on_disk(), {("fine", "files/fine"): b"x"})
         self.ank(self.one, "delete", "workload", *texts, "fine")
         self.assertEqual(list(self.home.iterdir()), [])
@@ -97,30 +108,50 @@ class Files(harness.PodmanCase):
                               "anew": self.workload("cat /a; exit 3", restart="ON_FAILURE", files=files)})
 
         def both():
-            seen = ids(self.name)
+            seen = self.ids()
             return seen if {"again", "anew"} <= seen.keys() else None
         first = self.wait_until(both, "both were started")
-        self.wait_until(lambda: podman("logs", first["again"], check=False).count("here\n") > 1, "the same container has run again")
-        self.wait_until(lambda: ids(self.name).get("anew") not in (None, first["anew"]), "another container has taken over")
+        self.wait_until(lambda: self.logs_of(first["again"]).count("here\n") > 1, "the same container has run again")
+        self.wait_until(lambda: self.ids().get("anew") not in (None, first["anew"]), "another container has taken over")
 
         def newest_has_read():
-            ident = ids(self.name).get("anew")
-            return ident and ident != first["anew"] and "here\n" in podman("logs", ident, check=False)
+            ident = self.ids().get("anew")
+            return ident and ident != first["anew"] and "here\n" in self.logs_of(ident)
         self.wait_until(newest_has_read, "the other container has the file, too")
 
     def test_an_agent_that_comes_back_keeps_them(self):
         files = [{"mountPoint": "/a", "data": "here\n"}]
         self.apply(self.one, {"web": self.workload(files=files), "unneeded": self.workload("sleep 2000", files=files)})
         self.wait_for(self.one, web="Running(Ok)", unneeded="Running(Ok)")
-        before = ids(self.name)
+        before = self.ids()
         self.worker.kill()
         self.wait_until(lambda: self.name not in self.connected_agents(self.one), "the agent is gone")
         self.ank(self.one, "--no-wait", "delete", "workload", "unneeded")
         self.agent(self.one, name=self.name, run_folder=self.worker.run_folder)
         self.wait_for(self.one, web="Running(Ok)", unneeded=None)
-        self.wait_until(lambda: ids(self.name) == {"web": before["web"]}, "only the wanted one is left, as it was")
+        self.wait_until(lambda: self.ids() == {"web": before["web"]}, "only the wanted one is left, as it was")
         self.assertEqual(self.inside("web", "cat", "/a"), "here\n")
         self.wait_until(lambda: self.on_disk() == {("web", "files/a"): b"here\n"}, "the files of the other one are gone")
+        self.ank(self.one, "delete", "workload", "web")
+        self.assertEqual(list(self.home.iterdir()), [])
+
+
+class Files(Scenario, engines.PodmanCase):
+    """podman"""
+
+
+class FilesContainerd(Scenario, engines.ContainerdCase):
+    """containerd"""
+
+
+class FilesKube(Start, engines.KubeCase):
+    """podman-kube takes none."""
+
+    def test_refused_and_nothing_is_left(self):
+        self.apply(self.one, {"web": self.workload(files=[{"mountPoint": "/a", "data": "x"}]), "plain": self.workload()})
+        self.wait_for(self.one, web="Pending(StartingFailed)", plain="Running(Ok)")
+        self.assertEqual(self.info(self.one, "web"), "Workload files are not supported for podman-kube runtime. Use ConfigMaps instead.")
+        self.assertEqual((list(self.ids()), self.on_disk()), (["plain"], {}))
         self.ank(self.one, "delete", "workload", "web")
         self.assertEqual(list(self.home.iterdir()), [])
 

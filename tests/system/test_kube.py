@@ -8,12 +8,9 @@ import unittest
 
 import harness
 import kube
+from engines import STAYS, STAYS_TOO
 from harness import podman
 from kube import pod
-
-
-STAYS = "trap exit TERM; sleep 1000 & wait"      # until it is told to end
-STAYS_TOO = "trap exit TERM; sleep 2000 & wait"
 
 
 class Kube(kube.KubeCase):
