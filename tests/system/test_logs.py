@@ -1,6 +1,6 @@
-"""Logs of real containers, from podman through agent and server to a commander.
+"""Logs of real containers, from their engine through agent and server to a commander.
 
-    $(tools/setup --python) tools/run-unittests -k 'Logs.*' tests/system
+    $(tools/setup --python) tools/run-unittests -k 'Logs*' tests/system
 """
 
 import collections
@@ -12,9 +12,9 @@ import threading
 
 import grpc
 
+import engines
 import harness
 import raw
-from harness import workload
 
 
 class Collector:
@@ -98,12 +98,15 @@ def log_readers(agent):
     return found
 
 
-class Logs(harness.PodmanCase):
+class Start:
     def setUp(self):
         super().setUp()
         self.one = self.server()
         self.worker = self.agent(self.one)
         self.name = self.worker.agent_name
+
+    def workload(self, *words, **more):
+        return self.engine.workload(*words, **more)
 
     def collector(self):
         collector = Collector(self.one)
@@ -111,7 +114,7 @@ class Logs(harness.PodmanCase):
         return collector
 
     def run_workloads(self, state="Running(Ok)", **scripts):
-        self.apply(self.one, {name: workload(self.name, script) for name, script in scripts.items()})
+        self.apply(self.one, {name: self.workload(self.name, script) for name, script in scripts.items()})
         self.wait_for(self.one, **dict.fromkeys(scripts, state))
 
     def instance(self, name):
@@ -124,22 +127,26 @@ class Logs(harness.PodmanCase):
         self.assertEqual(collector.response(), ("accepted", 1))
         return collector.until(("stop", name))[name]
 
+
+class Scenario(Start):
+    TAIL_0 = []         # the engine gets what was asked for, whatever it takes that to mean
+
     def test_options(self):
         self.run_workloads("Succeeded(Ok)", w="echo one; echo two >&2; sleep 3; echo three")
         with self.subTest("all"):
             self.assertCountEqual(self.all_of("w"), ["one", "two", "three"])
         with self.subTest("tail"):
             self.assertEqual(self.all_of("w", tail=1), ["three"])
-            self.assertEqual(self.all_of("w", tail=0), [])
+            self.assertCountEqual(self.all_of("w", tail=0), self.TAIL_0)
         # Between the first lines and the last.
-        stamped = harness.podman("logs", "--timestamps", harness.ids(self.name)["w"]).splitlines()
+        stamped = self.engine.call("logs", "--timestamps", self.engine.container(self.name, "w")).splitlines()
         last = datetime.datetime.fromisoformat(stamped[-1].split()[0])
         between = (last - datetime.timedelta(seconds=1)).isoformat()
         with self.subTest("since"):
             self.assertEqual(self.all_of("w", since=between), ["three"])
         with self.subTest("until"):
             self.assertCountEqual(self.all_of("w", until=between), ["one", "two"])
-        with self.subTest("podman's complaint is all that comes"):
+        with self.subTest("the engine's complaint is all that comes"):
             complaint = "\n".join(self.all_of("w", since="nonsense"))
             self.assertIn("nonsense", complaint)
 
@@ -148,25 +155,9 @@ class Logs(harness.PodmanCase):
         collector = self.collector()
         collector.ask("r", [self.instance("w")], follow=True)
         self.assertEqual(collector.first_lines(1), ["begun"])
-        harness.podman("exec", harness.ids(self.name)["w"], "touch", "/go")
+        self.engine.inside(self.name, "w", "touch", "/go")
         self.assertEqual(collector.until(("stop", "w"))["w"], ["the end"])
-        self.wait_until(lambda: not log_readers(self.worker), "podman logs has ended")
-
-    def test_cancel_ends_the_process(self):
-        self.run_workloads(w="while :; do echo line; sleep 0.1; done")
-        collectors = [self.collector() for _ in range(3)]
-        for number, collector in enumerate(collectors):
-            collector.ask(f"r{number}", [self.instance("w")], follow=True)
-            collector.first_lines(2)
-        self.assertEqual(len(log_readers(self.worker)), 3)
-        collectors[0].cancel("r0")
-        collectors[0].until("cancelled")
-        self.wait_until(lambda: len(log_readers(self.worker)) == 2, "the process of the cancelled request is gone")
-        collectors[1].close()
-        self.wait_until(lambda: len(log_readers(self.worker)) == 1, "the process of the lost collector is gone")
-        collectors[2].first_lines(3)
-        self.one.kill()
-        self.wait_until(lambda: not log_readers(self.worker), "no server, no processes")
+        self.wait_until(lambda: not log_readers(self.worker), "the engine's command has ended")
 
     def test_deleted_workload(self):
         self.run_workloads(w="echo begun; sleep 1000")
@@ -180,7 +171,7 @@ class Logs(harness.PodmanCase):
     def test_two_agents_in_one_campaign(self):
         other = self.agent(self.one)
         script = "echo begun; while :; do echo again; sleep 0.1; done"
-        self.apply(self.one, {"here": workload(self.name, script), "there": workload(other.agent_name, script)})
+        self.apply(self.one, {"here": self.workload(self.name, script), "there": self.workload(other.agent_name, script)})
         self.wait_for(self.one, here="Running(Ok)", there="Running(Ok)")
         collector = self.collector()
         collector.ask("r", [self.instance("here"), self.instance("there")], follow=True)
@@ -201,10 +192,30 @@ class Logs(harness.PodmanCase):
         collector.until("cancelled")
 
     def test_without_a_container(self):
-        self.apply(self.one, {"w": workload(self.name, image="localhost/no/such:image")})
+        self.apply(self.one, {"w": self.workload(self.name, image="localhost/no/such:image")})
         self.wait_until(lambda: "no/such" in (self.info(self.one, "w") or ""), "it cannot be started")
         self.assertEqual(self.all_of("w", follow=True), [])
         self.assertIn("Could not start collecting logs for 'w' as it has no workload ID yet.", self.worker.log())
+
+
+class Logs(Scenario, engines.PodmanCase):
+    """podman, and what does not depend on the engine"""
+
+    def test_cancel_ends_the_process(self):
+        self.run_workloads(w="while :; do echo line; sleep 0.1; done")
+        collectors = [self.collector() for _ in range(3)]
+        for number, collector in enumerate(collectors):
+            collector.ask(f"r{number}", [self.instance("w")], follow=True)
+            collector.first_lines(2)
+        self.assertEqual(len(log_readers(self.worker)), 3)
+        collectors[0].cancel("r0")
+        collectors[0].until("cancelled")
+        self.wait_until(lambda: len(log_readers(self.worker)) == 2, "the process of the cancelled request is gone")
+        collectors[1].close()
+        self.wait_until(lambda: len(log_readers(self.worker)) == 1, "the process of the lost collector is gone")
+        collectors[2].first_lines(3)
+        self.one.kill()
+        self.wait_until(lambda: not log_readers(self.worker), "no server, no processes")
 
     def test_garbage(self):
         self.run_workloads("Succeeded(Ok)", w="head -c 300000 /dev/urandom; printf '\\n\\377\\376 \\000\\nend\\n'")
@@ -238,3 +249,19 @@ class Logs(harness.PodmanCase):
         rss = int(next(line for line in pathlib.Path(f"/proc/{self.worker.process.pid}/status").read_text().splitlines()
                        if line.startswith("VmRSS")).split()[1])
         self.assertLess(rss, 100_000)
+
+
+class LogsContainerd(Scenario, engines.ContainerdCase):
+    """containerd"""
+
+    TAIL_0 = ["one", "two", "three"]
+
+
+class LogsKube(Start, engines.KubeCase):
+    """podman-kube has none to give, and says so at once."""
+
+    def test_end_at_once(self):
+        self.run_workloads(w=f"echo begun; {engines.STAYS}")
+        self.assertEqual(self.all_of("w"), [])
+        self.assertEqual(self.all_of("w", follow=True, tail=1), [])
+        self.assertEqual(self.states(self.one), {"w": "Running(Ok)"})
