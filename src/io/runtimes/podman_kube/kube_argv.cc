@@ -10,6 +10,13 @@ void append(Arguments& arguments, const std::vector<std::string>& more) {
   arguments.insert(arguments.end(), more.begin(), more.end());
 }
 
+// A workload may be called -odd; its volumes must not be taken for options.
+Arguments with_name(Arguments arguments, const std::string& volume) {
+  if (volume.starts_with('-')) arguments.emplace_back("--");
+  arguments.push_back(volume);
+  return arguments;
+}
+
 }  // namespace
 
 Arguments play_arguments(const KubeConfig& config) {
@@ -36,14 +43,16 @@ std::string pods_volume(const InstanceName& instance) {
 }
 
 Arguments create_volume_arguments(const std::string& volume, std::string_view data) {
-  return {"volume", "create", concat("--label=data=", base64_encode(data, Base64Padding::kNo)),
-          volume};
+  const auto label = concat("--label=data=", base64_encode(data, Base64Padding::kNo));
+  return with_name({"volume", "create", label}, volume);
 }
 
-Arguments remove_volume_arguments(const std::string& volume) { return {"volume", "rm", volume}; }
+Arguments remove_volume_arguments(const std::string& volume) {
+  return with_name({"volume", "rm"}, volume);
+}
 
 Arguments inspect_volume_arguments(const std::string& volume) {
-  return {"volume", "inspect", volume};
+  return with_name({"volume", "inspect"}, volume);
 }
 
 Arguments list_volumes_arguments(const AgentName& agent) {

@@ -29,6 +29,13 @@ TEST(KubeArgv, KeepsDataInTheLabelsOfVolumes) {
             (Arguments{"volume", "ls", "--filter", "name=.agent_A.config$", "--format={{.Name}}"}));
 }
 
+TEST(KubeArgv, TakesNoVolumeForAnOption) {
+  EXPECT_EQ(create_volume_arguments("-odd", "m"),
+            (Arguments{"volume", "create", "--label=data=bQ", "--", "-odd"}));
+  EXPECT_EQ(remove_volume_arguments("-odd"), (Arguments{"volume", "rm", "--", "-odd"}));
+  EXPECT_EQ(inspect_volume_arguments("-odd"), (Arguments{"volume", "inspect", "--", "-odd"}));
+}
+
 TEST(KubeArgv, RemovesPodsWhetherTheyAreThereOrNot) {
   EXPECT_EQ(list_pods_arguments(),
             (Arguments{"pod", "ps", "--no-trunc", "--format={{.ID}} {{.Name}}"}));
