@@ -108,11 +108,6 @@ class Workloads(containerd.ContainerdCase):
         self.ank(self.one, "delete", "workload", "broken")
         self.assertEqual(self.containers(), {})
 
-    def test_names_that_nerdctl_refuses(self):
-        self.apply(self.one, {"-odd": self.workload(), "_odd": self.workload()})
-        for name in "-odd", "_odd":
-            self.wait_until(lambda: f'identifier \\"{name}.' in (self.info(self.one, name) or ""), f"{name} is refused")
-
     def test_with_a_network(self):
         config = self.workload("ip addr show eth0 && sleep 1000")
         self.apply(self.one, {"net": config | {"runtimeConfig": config["runtimeConfig"].replace("- --network=none\n", "")}})
