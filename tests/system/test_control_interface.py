@@ -1,6 +1,6 @@
-"""Workloads that speak to their agent: the test writes and reads the pipes in their place.
+"""Workloads that speak to their agent: the test writes and reads the pipes in their place, or has a shell in a real container do it.
 
-    $(tools/setup --python) tools/run-unittests -k 'ControlInterface.*' tests/system
+    $(tools/setup --python) tools/run-unittests -k 'ControlInterface*' tests/system
 """
 
 import errno
@@ -8,6 +8,7 @@ import os
 import stat
 import unittest
 
+import engines
 import stub
 from raw import VERSION, field, request, varint
 
@@ -31,6 +32,23 @@ def denied(ident):
     return field(3, field(1, ident) + field(3, field(1, "Access denied")))
 
 
+def framed(*messages):
+    return b"".join(varint(len(message)) + message for message in messages)
+
+
+def first_message(data):
+    """The first message and what follows it; nothing before it is whole."""
+    length = end = 0
+    while end < len(data):
+        length |= (data[end] & 0x7F) << 7 * end
+        end += 1
+        if not data[end - 1] & 0x80:
+            break
+    else:
+        return None
+    return (data[end:end + length], data[end + length:]) if len(data) >= end + length else None
+
+
 class Pipes:
     """A workload's ends of its pipes; nothing waits for ever."""
 
@@ -47,7 +65,7 @@ class Pipes:
         self.input = self.output = None
 
     def say(self, *messages):
-        self.write(b"".join(varint(len(message)) + message for message in messages))
+        self.write(framed(*messages))
 
     def write(self, content):
         self.test.assertEqual(os.write(self.output, content), len(content))
@@ -64,27 +82,21 @@ class Pipes:
             self.bytes += os.read(self.input, 65536)
         except BlockingIOError:
             pass
-        length = end = 0
-        while end < len(self.bytes):
-            length |= (self.bytes[end] & 0x7F) << 7 * end
-            end += 1
-            if not self.bytes[end - 1] & 0x80:
-                break
-        else:
+        found = first_message(self.bytes)
+        if found is None:
             return None
-        if len(self.bytes) < end + length:
-            return None
-        message, self.bytes = self.bytes[end:end + length], self.bytes[end + length:]
+        message, self.bytes = found
         return message
 
     def hear(self):
         return self.test.wait_until(self._take, "the workload is told something")
 
 
-class ControlInterface(stub.Case):
-    RULES = {"allowRules": [{"type": "StateRule", "operation": "Read", "filterMasks": ["desiredState"]}],
-             "denyRules": [{"type": "StateRule", "operation": "Read", "filterMasks": ["desiredState.workloads.secret"]}]}
+RULES = {"allowRules": [{"type": "StateRule", "operation": "Read", "filterMasks": ["desiredState"]}],
+         "denyRules": [{"type": "StateRule", "operation": "Read", "filterMasks": ["desiredState.workloads.secret"]}]}
 
+
+class ControlInterface(stub.Case):
     def setUp(self):
         super().setUp()
         self.one = self.server()
@@ -93,7 +105,7 @@ class ControlInterface(stub.Case):
         self.folder = self.worker.run_folder / f"{self.name}_io"
 
     def start(self, workload="web", **more):
-        self.apply(self.one, {workload: stub.workload(self.name, controlInterfaceAccess=self.RULES, **more)})
+        self.apply(self.one, {workload: stub.workload(self.name, controlInterfaceAccess=RULES, **more)})
         self.wait_for(self.one, **{workload: "Running(Ok)"})
         return self.interface(workload)
 
@@ -165,6 +177,83 @@ class ControlInterface(stub.Case):
         self.assertEqual([good.hear(), good.hear()], [ACCEPTED, denied("r1")])
         bad.say(state_request("r2", "agents"))
         self.assertEqual(bad.hear(), denied("r2"))
+
+
+class InContainers:
+    """A real engine mounts the folder; what is heard there is kept in a file of the container."""
+
+    PLACE = "/run/ankaios/control_interface"
+    LISTENS = f"while :; do cat {PLACE}/input >>/tmp/heard; done & trap exit TERM; wait"
+
+    def setUp(self):
+        super().setUp()
+        self.one = self.server()
+        self.worker = self.agent(self.one)
+        self.name = self.worker.agent_name
+
+    def inside(self, script):
+        return self.engine.inside(self.name, "web", "sh", "-c", script)
+
+    def say(self, *messages):
+        text = "".join(f"\\{byte:03o}" for byte in framed(*messages))
+        self.inside(f"printf '{text}' >{self.PLACE}/output")
+
+    def heard(self):
+        """All messages since the container was made."""
+        data = bytes.fromhex(self.inside("[ ! -e /tmp/heard ] || od -An -v -tx1 /tmp/heard"))
+        found = []
+        while first := first_message(data):
+            message, data = first
+            found.append(message)
+        return found
+
+    def hear(self, number):
+        """So many of them."""
+        return self.wait_until(lambda: found if len(found := self.heard()) >= number else None, f"{number} messages")
+
+    # [stest->swdd~podman-create-workload-mounts-fifo-files~1]
+    def test_asks_and_is_answered_from_inside(self):
+        self.apply(self.one, {"web": self.engine.workload(self.name, self.LISTENS, restart="ALWAYS", controlInterfaceAccess=RULES),
+                              "mute": self.engine.workload(self.name)})
+        self.wait_for(self.one, web="Running(Ok)", mute="Running(Ok)")
+        before = self.engine.ids(self.name)
+        with self.assertRaises(AssertionError, msg="without rules there is no folder"):
+            self.engine.inside(self.name, "mute", "ls", self.PLACE)
+        self.say(hello(), state_request("r1", "desiredState.workloads.web.agent"), state_request("r2", "agents"))
+        accepted, *answers = self.hear(3)
+        self.assertEqual(accepted, ACCEPTED)
+        self.assertIn(denied("r2"), answers)
+        (state,) = set(answers) - {denied("r2")}
+        self.assertIn(self.name.encode(), state)
+
+        with self.subTest("an agent that comes back listens to the container that it finds"):
+            self.worker.kill()
+            self.wait_for(self.one, web="AgentDisconnected")
+            self.worker = self.agent(self.one, name=self.name, run_folder=self.worker.run_folder)
+            self.wait_for(self.one, web="Running(Ok)")
+            self.say(hello(), state_request("r3", "agents"))
+            self.assertEqual(self.hear(5)[3:], [ACCEPTED, denied("r3")])
+            self.assertEqual(self.engine.ids(self.name), before)
+        with self.subTest("so it does to the one that takes its place"):
+            self.engine.signal(self.name, "web", "KILL")
+            self.wait_until(lambda: self.engine.ids(self.name).get("web") not in (None, before["web"]), "another container")
+            self.wait_for(self.one, web="Running(Ok)")
+            self.say(state_request("r4", "agents"))
+            self.assertEqual(self.hear(1), [denied("r4")])
+        self.ank(self.one, "delete", "workload", "web", "mute")
+        self.assertEqual(list((self.worker.run_folder / f"{self.name}_io").iterdir()), [])
+
+
+class ControlInterfacePodman(InContainers, engines.PodmanCase):
+    """podman"""
+
+
+class ControlInterfaceKube(InContainers, engines.KubeCase):
+    """podman-kube"""
+
+
+class ControlInterfaceContainerd(InContainers, engines.ContainerdCase):
+    """containerd"""
 
 
 if __name__ == "__main__":
