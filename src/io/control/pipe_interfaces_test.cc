@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -103,6 +104,12 @@ class Workload {
   bool wait_for_input() const {
     pollfd asked{input_.number(), POLLIN, 0};
     return ::poll(&asked, 1, 120'000) > 0;
+  }
+  // The bytes that stand in its pipe.
+  std::size_t unread() const {
+    int bytes = 0;
+    EXPECT_EQ(::ioctl(input_.number(), FIONREAD, &bytes), 0);
+    return static_cast<std::size_t>(bytes);
   }
   // The next message that it was told, if one is there.
   std::optional<FromAnkaios> read() {
@@ -486,6 +493,54 @@ TEST_F(PipeInterfacesTest, DeliversInOrder) {
   EXPECT_TRUE(events.empty());
 }
 
+TEST_F(PipeInterfacesTest, AMessageWaitsUntilTheOneBeforeIsRead) {
+  ASSERT_TRUE(open());
+  Workload workload(folder);
+  workload.open_input();
+  for (const char* id : {"a", "b", "c"}) interfaces->send(1, response(id));
+  for (const char* id : {"a", "b", "c"}) {
+    ASSERT_TRUE(loop.await([&] { return workload.unread() > 0; }));
+    EXPECT_EQ(workload.unread(), to_frame(wire::encode(FromAnkaios(response(id)))).size());
+    EXPECT_EQ(std::get<Response>(heard(workload)).id, id);
+  }
+}
+
+TEST_F(PipeInterfacesTest, AReaderThatTakesItsTimeGetsMoreAllTheSame) {
+  ASSERT_TRUE(open());
+  Workload workload(folder);
+  workload.open_input();
+  std::size_t size = 0;
+  for (const char* id : {"a", "b", "c"}) {
+    interfaces->send(1, response(id));
+    size += to_frame(wire::encode(FromAnkaios(response(id)))).size();
+  }
+  ASSERT_TRUE(loop.await([&] { return workload.unread() == size; }));
+  for (const char* id : {"a", "b", "c"}) EXPECT_EQ(std::get<Response>(heard(workload)).id, id);
+  EXPECT_TRUE(events.empty());
+}
+
+TEST_F(PipeInterfacesTest, ManyMessagesDoNotWaitForEachOther) {
+  ASSERT_TRUE(open());
+  Workload workload(folder);
+  workload.open_input();
+  const std::size_t size = to_frame(wire::encode(FromAnkaios(response("r")))).size();
+  for (std::size_t i = 0; i < kMaxWaitingMessages; ++i) interfaces->send(1, response("r"));
+  ASSERT_TRUE(loop.await([&] { return workload.unread() > size; }));
+  EXPECT_GT(workload.unread(), kMaxWaitingMessages / 3 * size);
+  EXPECT_TRUE(events.empty());
+}
+
+TEST_F(PipeInterfacesTest, ALargeMessageComesWhole) {
+  ASSERT_TRUE(open());
+  Workload workload(folder);
+  workload.open_input();
+  const Response large = response("large", kLargestPipe / 2);
+  interfaces->send(1, large);
+  ASSERT_TRUE(loop.await([&] { return workload.unread() > 0; }));
+  EXPECT_EQ(workload.unread(), to_frame(wire::encode(FromAnkaios(large))).size());
+  EXPECT_EQ(std::get<Response>(heard(workload)).id, "large");
+}
+
 TEST_F(PipeInterfacesTest, AReaderMayComeALittleLater) {
   ASSERT_TRUE(open());
   Workload workload(folder);
@@ -524,7 +579,7 @@ TEST_F(PipeInterfacesTest, AFullPipeIsNotWaitedForAndLosesNoHalfMessage) {
   ASSERT_TRUE(open());
   Workload workload(folder);
   workload.open_input();
-  interfaces->send(1, response("large", 200'000));
+  interfaces->send(1, response("large", 2 * kLargestPipe));
   interfaces->send(1, response("next"));
   EXPECT_EQ(said(), "undelivered 'large'");
   EXPECT_EQ(said(), "undelivered 'next'");

@@ -1,8 +1,10 @@
 #include "io/control/pipe_writer.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -48,6 +50,10 @@ void PipeWriter::write_all() {
   }
   while (!waiting_.empty() || !begun_.empty()) {
     if (!pipe_.is_open() && !open()) return no_reader();
+    if (begun_.empty() && waiting_.front().written == 0) {
+      if (is_unread()) return look_later();
+      make_room();
+    }
     switch (write_some()) {
       case Progress::kSome:
         break;
@@ -67,6 +73,39 @@ bool PipeWriter::open() {
   if (!pipe) return false;
   pipe_.assign(pipe->release());
   return true;
+}
+
+bool PipeWriter::is_unread() {
+  int bytes = 0;
+  if (::ioctl(pipe_.native_handle(), FIONREAD, &bytes) != 0) return false;
+  const auto unread = static_cast<std::size_t>(bytes);
+  if (unread == 0 || unread < unread_) {  // it reads: its patience begins anew
+    pause_ = kShortestLook;
+    patience_ = kFullPipePatience;
+  }
+  unread_ = unread;
+  const bool many_wait =
+      waiting_.size() > kMaxWaitingMessages / 2 || waiting_bytes_ > kMaxWaitingBytes / 2;
+  return unread > 0 && patience_ > Duration::zero() && !many_wait;
+}
+
+void PipeWriter::look_later() {
+  is_waiting_ = true;
+  patience_ -= pause_;
+  timer_.expires_after(pause_);
+  pause_ = std::min(pause_ * 2, kLongestLook);
+  timer_.async_wait([weak = weak_from_this(), generation = generation_](const ErrorCode& error) {
+    const auto self = weak.lock();
+    if (self && !error && generation == self->generation_) self->write_all();
+  });
+}
+
+// Where that is not possible the message comes in pieces.
+void PipeWriter::make_room() {
+  const std::size_t wanted = std::min(waiting_.front().frame.size(), kLargestPipe);
+  const int size = ::fcntl(pipe_.native_handle(), F_GETPIPE_SZ);
+  if (size < 0 || static_cast<std::size_t>(size) >= wanted) return;
+  static_cast<void>(::fcntl(pipe_.native_handle(), F_SETPIPE_SZ, static_cast<int>(wanted)));
 }
 
 PipeWriter::Progress PipeWriter::write_some() {

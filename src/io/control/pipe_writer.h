@@ -6,6 +6,11 @@
 // The pipe is opened when the first message comes. Without a reader a message is tried six times, 100 ms apart; a pipe that
 // is full has 500 ms to take some of it. Then the message is lost, and the next one has its chance. A message of which a part
 // stands in the pipe already is still written to its end, or the reader could not tell where the next one begins.
+//
+// The pipe holds one message at a time, and all of it. The Ankaios SDK for Python needs both: it takes whatever stands in the
+// pipe, looks at one message of it and waits for the pipe again, so what came together with that message is not seen until
+// another one comes; and it takes a moment without bytes for the end of a message. So the pipe grows for a large message, and
+// a message waits until the one before is read: for 500 ms without progress, and only while not too many wait.
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -26,6 +31,11 @@ namespace tiphys::control {
 inline constexpr Duration kRetryPause = std::chrono::milliseconds(100);
 inline constexpr int kMaxRetries = 5;
 inline constexpr Duration kFullPipePatience = std::chrono::milliseconds(500);
+// Between two looks whether a message is read; each pause is twice the one before.
+inline constexpr Duration kShortestLook = std::chrono::microseconds(100);
+inline constexpr Duration kLongestLook = std::chrono::milliseconds(5);
+// The most that a pipe is made to hold; more is what Linux by default grants no ordinary user.
+inline constexpr std::size_t kLargestPipe = std::size_t{1} << 20U;
 // What may wait; a single message may be larger.
 inline constexpr std::size_t kMaxWaitingMessages = 1024;
 inline constexpr std::size_t kMaxWaitingBytes = std::size_t{4} << 20U;
@@ -53,6 +63,10 @@ class PipeWriter : public std::enable_shared_from_this<PipeWriter> {
   void write_all();
   [[nodiscard]] bool open();
   [[nodiscard]] Progress write_some();
+  // Whether the next message is to wait for the one before.
+  [[nodiscard]] bool is_unread();
+  void look_later();
+  void make_room();
   void no_reader();
   void full();
   void give_up();
@@ -68,6 +82,10 @@ class PipeWriter : public std::enable_shared_from_this<PipeWriter> {
   std::deque<Waiting> waiting_;
   std::size_t waiting_bytes_ = 0;
   std::string begun_;  // the rest of a message that was given up
+  // Of the wait for a message to be read.
+  std::size_t unread_ = 0;
+  Duration pause_ = kShortestLook;
+  Duration patience_ = kFullPipePatience;  // what is left of it
   std::function<void()> done_;
 };
 
