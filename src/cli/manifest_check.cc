@@ -1,71 +1,19 @@
 #include "cli/manifest_check.h"
 
 #include <algorithm>
-#include <array>
-#include <span>
 #include <string>
 #include <utility>
 
 #include "base/strings.h"
-#include "model/access_rules.h"
 #include "model/names.h"
-#include "model/workload.h"
+#include "text/manifest_fields.h"
 
 namespace tiphys::cli {
 namespace {
 
+using Kind = FieldSpec::Kind;
+
 constexpr std::size_t kMaxViolations = 20;
-constexpr std::size_t kMaxLogRuleName = 64;
-constexpr std::array<std::string_view, 3> kRestartPolicies{"NEVER", "ON_FAILURE", "ALWAYS"};
-constexpr std::array<std::string_view, 3> kAddConditions{"ADD_COND_RUNNING", "ADD_COND_SUCCEEDED",
-                                                         "ADD_COND_FAILED"};
-constexpr std::array<std::string_view, 4> kOperations{"Nothing", "Read", "Write", "ReadWrite"};
-constexpr std::array<std::string_view, 2> kRuleTypes{"StateRule", "LogRule"};
-
-// Takes the longest beginning of name characters off the text.
-std::size_t skip_name(std::string_view& text) {
-  std::size_t size = 0;
-  while (size < text.size() && has_only_name_characters(text.substr(size, 1))) ++size;
-  text.remove_prefix(size);
-  return size;
-}
-
-bool skip(std::string_view& text, std::string_view expected) {
-  if (!text.starts_with(expected)) return false;
-  text.remove_prefix(expected.size());
-  return true;
-}
-
-// Name characters with any number of {{alias}} or {{alias.field}} between them.
-bool is_agent(std::string_view text) {
-  while (true) {
-    skip_name(text);
-    if (text.empty()) return true;
-    if (!skip(text, "{{")) return false;
-    do {
-      if (skip_name(text) == 0) return false;
-    } while (skip(text, "."));
-    if (!skip(text, "}}")) return false;
-  }
-}
-
-bool is_filter_mask(std::string_view text) {
-  const auto segments = split(text, '.');
-  return std::all_of(segments.begin(), segments.end(), [](std::string_view segment) {
-    return segment == "*" || (!segment.empty() && has_only_name_characters(segment));
-  });
-}
-
-bool is_log_rule_name(std::string_view text) {
-  if (text.empty() || text.size() > kMaxLogRuleName) return false;
-  skip_name(text);
-  skip(text, "*");
-  return has_only_name_characters(text);
-}
-
-bool is_name(std::string_view text) {
-  return !text.empty() && text.size() <= kMaxNameLength && has_only_name_characters(text);
-}
 
 bool is_null(const YamlNode& node) {
   return node.kind == YamlNode::Kind::kScalar && resolve(node) == YamlType::kNull;
@@ -75,20 +23,13 @@ bool is_string(const YamlNode& node) {
   return node.kind == YamlNode::Kind::kScalar && resolve(node) == YamlType::kString;
 }
 
+// Holds a document against the description of manifests.
 class Checker {
  public:
   explicit Checker(ApiVersion version) : has_schema_(version == ApiVersion::kV1) {}
 
   std::vector<TextError> check(const YamlNode& root) && {
-    if (!expect_map(root)) return std::move(violations_);
-    if (const YamlNode* version = require(root, "apiVersion")) {
-      const auto at = entered("apiVersion");
-      if (expect_string(*version) && has_schema_ && version->text != kCurrentApiVersion)
-        refuse(*version,
-               concat("expected '", kCurrentApiVersion, "', found '", version->text, "'"));
-    }
-    each_field(root, "workloads", [&](const YamlNode& workload) { check_workload(workload); });
-    each_field(root, "configs", [&](const YamlNode& item) { check_config_item(item); });
+    check(root, manifest_fields());
     return std::move(violations_);
   }
 
@@ -112,9 +53,6 @@ class Checker {
     if (violations_.size() < kMaxViolations)
       violations_.push_back({position, path_, std::move(offence)});
   }
-  void refuse(const YamlNode& node, std::string offence) {
-    refuse(node.position, std::move(offence));
-  }
 
   bool expect(bool fits, const YamlNode& node, std::string_view wanted) {
     if (fits) return true;
@@ -125,7 +63,7 @@ class Checker {
       found += concat(" (", node.text, ")");
     std::string advice;
     if (wanted == "a string" && is_scalar && !is_null(node)) advice = "; quotes make it a string";
-    refuse(node, concat("expected ", wanted, ", found ", found, advice));
+    refuse(node.position, concat("expected ", wanted, ", found ", found, advice));
     return false;
   }
   bool expect_map(const YamlNode& node) {
@@ -136,154 +74,77 @@ class Checker {
   }
   bool expect_string(const YamlNode& node) { return expect(is_string(node), node, "a string"); }
 
-  void expect_word(const YamlNode& node, std::span<const std::string_view> words) {
+  void expect_rule(const TextRule* rule, Position position, std::string_view text) {
+    if (rule != nullptr && has_schema_ && !rule->fits(text))
+      refuse(position, complaint(*rule, text));
+  }
+
+  void check(const YamlNode& node, const FieldSpec& field) {
+    if (field.may_be_null && is_null(node)) return;
+    switch (field.kind) {
+      case Kind::kText:
+        if (expect_string(node)) expect_rule(field.rule, node.position, node.text);
+        return;
+      case Kind::kWord:
+        return check_word(node, field);
+      case Kind::kObject:
+        return check_object(node, field);
+      case Kind::kMap:
+        return check_map(node, field, field.below.front());
+      case Kind::kList:
+        return check_list(node, field.below.front());
+      case Kind::kItem:
+        if (node.kind == YamlNode::Kind::kMap) return check_map(node, field, field);
+        if (node.kind == YamlNode::Kind::kList) return check_list(node, field);
+        expect_string(node);
+    }
+  }
+
+  void check_word(const YamlNode& node, const FieldSpec& field) {
     if (!expect_string(node)) return;
+    std::vector<std::string> words;
+    for (const auto& word : field.words) words.emplace_back(word.word);
     if (std::find(words.begin(), words.end(), node.text) != words.end()) return;
-    std::string list;
-    for (const auto word : words) list += concat(list.empty() ? "" : ", ", word);
-    refuse(node, concat("unknown value '", node.text, "', expected one of ", list));
+    if (words.size() > 1)
+      refuse(node.position,
+             concat("unknown value '", node.text, "', expected one of ", join(words, ", ")));
+    else if (has_schema_)  // the version itself, which is another one there
+      refuse(node.position, concat("expected '", words.front(), "', found '", node.text, "'"));
   }
 
-  void expect_name(Position position, std::string_view text) {
-    if (!has_schema_ || is_name(text)) return;
-    if (text.empty()) return refuse(position, "a name must not be empty");
-    refuse(position, concat("'", text, "' is no name. ", kNameConstraint));
+  void check_object(const YamlNode& node, const FieldSpec& field) {
+    if (!expect_map(node)) return;
+    const YamlNode* type = node.find(kTypeKey);
+    for (const auto& below : field.below) {
+      if (!below.of_type.empty() && (type == nullptr || type->text != below.of_type)) continue;
+      if (const YamlNode* value = node.find(below.name)) {
+        const auto at = entered(std::string(below.name));
+        check(*value, below);
+      } else if (below.is_required && has_schema_) {
+        refuse(node.position, concat("missing field `", below.name, "`"));
+      }
+    }
+    const auto& choices = field.needs_one_of;
+    const auto is_there = [&](std::string_view key) { return node.find(key) != nullptr; };
+    if (has_schema_ && !choices.empty() && std::none_of(choices.begin(), choices.end(), is_there))
+      refuse(node.position,
+             concat("missing field `", join({choices.begin(), choices.end()}, "` or `"), "`"));
   }
 
-  const YamlNode* require(const YamlNode& map, std::string_view key) {
-    const YamlNode* value = map.find(key);
-    if (value == nullptr && has_schema_) refuse(map, concat("missing field `", key, "`"));
-    return value;
-  }
-
-  // A field of the root, a map of named things, may be empty.
-  template <class Check>
-  void each_field(const YamlNode& root, const char* key, Check check_value) {
-    const YamlNode* fields = root.find(key);
-    if (fields == nullptr || is_null(*fields)) return;
-    const auto at = entered(key);
-    each_named(*fields, check_value);
-  }
-
-  template <class Check>
-  void each_entry(const YamlNode& node, Check check_value) {
+  void check_map(const YamlNode& node, const FieldSpec& field, const FieldSpec& value) {
     if (!expect_map(node)) return;
     for (const auto& entry : node.entries) {
       const auto at = entered(entry.key);
-      check_value(entry.value);
+      expect_rule(field.rule, entry.position, entry.key);
+      check(entry.value, value);
     }
   }
-  // As each_entry, with keys that must be names.
-  template <class Check>
-  void each_named(const YamlNode& node, Check check_value) {
-    if (!expect_map(node)) return;
-    for (const auto& entry : node.entries) {
-      const auto at = entered(entry.key);
-      expect_name(entry.position, entry.key);
-      check_value(entry.value);
-    }
-  }
-  template <class Check>
-  void each_item(const YamlNode& node, Check check_item) {
+
+  void check_list(const YamlNode& node, const FieldSpec& item) {
     if (!expect_list(node)) return;
     for (std::size_t i = 0; i < node.items.size(); ++i) {
       const auto at = entered(std::to_string(i));
-      check_item(node.items[i]);
-    }
-  }
-
-  template <class Check>
-  void optional_field(const YamlNode& map, const char* key, Check check_value) {
-    const YamlNode* value = map.find(key);
-    if (value == nullptr) return;
-    const auto at = entered(key);
-    check_value(*value);
-  }
-  template <class Check>
-  void required_field(const YamlNode& map, const char* key, Check check_value) {
-    if (require(map, key) != nullptr) optional_field(map, key, check_value);
-  }
-
-  void check_workload(const YamlNode& workload) {
-    if (!expect_map(workload)) return;
-    const auto string = [&](const YamlNode& node) { expect_string(node); };
-    required_field(workload, "runtime", string);
-    required_field(workload, "runtimeConfig", string);
-    optional_field(workload, "agent", [&](const YamlNode& node) {
-      if (expect_string(node) && has_schema_ && !is_agent(node.text))
-        refuse(node, concat("'", node.text, "' is no agent name. Only a-z, A-Z, 0-9 chars, ",
-                            "underscore (_), hyphen (-) and templates {{alias}} allowed."));
-    });
-    optional_field(workload, "restartPolicy",
-                   [&](const YamlNode& node) { expect_word(node, kRestartPolicies); });
-    optional_field(workload, "dependencies", [&](const YamlNode& node) {
-      each_entry(node, [&](const YamlNode& condition) { expect_word(condition, kAddConditions); });
-    });
-    if (has_schema_)
-      optional_field(workload, "tags", [&](const YamlNode& node) { each_entry(node, string); });
-    optional_field(workload, "configs", [&](const YamlNode& node) {
-      each_named(node, [&](const YamlNode& key) {
-        if (expect_string(key)) expect_name(key.position, key.text);
-      });
-    });
-    optional_field(workload, "files", [&](const YamlNode& node) {
-      each_item(node, [&](const YamlNode& file) { check_file(file); });
-    });
-    optional_field(workload, "controlInterfaceAccess", [&](const YamlNode& node) {
-      if (!expect_map(node)) return;
-      for (const char* list : {"allowRules", "denyRules"})
-        optional_field(node, list, [&](const YamlNode& rules) {
-          each_item(rules, [&](const YamlNode& rule) { check_rule(rule); });
-        });
-    });
-  }
-
-  void check_file(const YamlNode& file) {
-    if (!expect_map(file)) return;
-    const auto string = [&](const YamlNode& node) { expect_string(node); };
-    required_field(file, "mountPoint", string);
-    optional_field(file, "data", string);
-    optional_field(file, "binaryData", string);
-    if (has_schema_ && file.find("data") == nullptr && file.find("binaryData") == nullptr)
-      refuse(file, "missing field `data` or `binaryData`");
-  }
-
-  void check_rule(const YamlNode& rule) {
-    if (!expect_map(rule)) return;
-    required_field(rule, "type", [&](const YamlNode& node) { expect_word(node, kRuleTypes); });
-    const YamlNode* type = rule.find("type");
-    if (type == nullptr) return;
-    if (type->text == "StateRule") {
-      required_field(rule, "operation",
-                     [&](const YamlNode& node) { expect_word(node, kOperations); });
-      required_field(rule, "filterMasks", [&](const YamlNode& masks) {
-        each_item(masks, [&](const YamlNode& mask) {
-          if (expect_string(mask) && has_schema_ && !is_filter_mask(mask.text))
-            refuse(mask,
-                   concat("'", mask.text, "' is no mask; expected names or '*', joined by '.'"));
-        });
-      });
-    } else if (type->text == "LogRule") {
-      required_field(rule, "workloadNames", [&](const YamlNode& names) {
-        each_item(names, [&](const YamlNode& name) {
-          if (expect_string(name) && has_schema_ && !is_log_rule_name(name.text))
-            refuse(name, concat("'", name.text,
-                                "' matches no workload; expected a name with at most one '*'"));
-        });
-      });
-    }
-  }
-
-  void check_config_item(const YamlNode& item) {
-    switch (item.kind) {
-      case YamlNode::Kind::kList:
-        each_item(item, [&](const YamlNode& child) { check_config_item(child); });
-        return;
-      case YamlNode::Kind::kMap:
-        each_named(item, [&](const YamlNode& child) { check_config_item(child); });
-        return;
-      case YamlNode::Kind::kScalar:
-        expect_string(item);
+      check(node.items[i], item);
     }
   }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // What is wrong with a manifest before it is sent anywhere: all of it, each with its place. The rules
-// are those of the manifest's schema; keys that nobody knows are allowed everywhere.
+// are those of the description that the manifest's schema is made of (text/manifest_fields.h).
 
 #include <string_view>
 #include <vector>
