@@ -9,9 +9,11 @@
 #include "base/match.h"
 #include "base/strings.h"
 #include "cli/apply.h"
+#include "cli/explain.h"
 #include "cli/session.h"
 #include "cli/settings.h"
 #include "io/link/security.h"
+#include "text/manifest_schema.h"
 
 namespace tiphys::cli {
 namespace {
@@ -44,6 +46,11 @@ int print(const Printout& printout, Console& console) {
       break;
   }
   return exit_code(printout.kind);
+}
+
+// Such a command is answered whatever the settings are, and even if they cannot be read.
+bool needs_no_server(const Command& command) {
+  return std::holds_alternative<Explain>(command) || std::holds_alternative<Schema>(command);
 }
 
 class Preparation {
@@ -122,14 +129,21 @@ class Preparation {
         [&](const WaitFor&) -> Prepared<Task> { return unsupported("wait"); },
         [&](const DescribeWorkloads&) -> Prepared<Task> { return unsupported("describe"); },
         [&](const DescribeAgents&) -> Prepared<Task> { return unsupported("describe"); },
-        [&](const Explain&) -> Prepared<Task> { return unsupported("explain"); },
-        [&](const Schema&) -> Prepared<Task> { return unsupported("schema"); });
+        [&](const Explain& c) -> Prepared<Task> {
+          const auto text = explain(c.field, console_.width());
+          return text ? printed(*text) : failed(text.error().message);
+        },
+        [&](const Schema&) -> Prepared<Task> { return printed(manifest_schema()); });
   }
 
  private:
   tl::unexpected<Ended> failed(std::string_view text) {
     console_.error(text);
     return tl::unexpected(Ended{1});
+  }
+  tl::unexpected<Ended> printed(std::string_view text) {
+    console_.print(text);
+    return tl::unexpected(Ended{0});
   }
   tl::unexpected<Ended> unsupported(std::string_view feature) {
     return failed(concat(feature, " is not supported by this version"));
@@ -242,6 +256,7 @@ int run_ank(const std::vector<std::string>& words, const Environment& environmen
   const auto& [given, command] = std::get<Invocation>(parsed);
 
   Preparation preparation(environment, console);
+  if (needs_no_server(command)) return preparation.task(command, {}).error().exit_code;
   const auto settings = preparation.settings(given);
   if (!settings) return settings.error().exit_code;
   const auto tls = preparation.tls(*settings);

@@ -14,6 +14,7 @@
 #include "base/strings.h"
 #include "base/version.h"
 #include "cli/command_table.h"
+#include "cli/nearest.h"
 
 namespace tiphys::cli {
 namespace {
@@ -79,32 +80,12 @@ void prepare(std::vector<std::string>& words) {
 
 // -- Suggestions
 
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({substituted, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 // A line that names what was probably meant, or nothing.
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates,
                        std::string_view what) {
-  const std::string* nearest = nullptr;
-  std::size_t least = 3;
-  for (const auto& candidate : candidates)
-    if (const std::size_t distance = edit_distance(word, candidate); distance < least) {
-      least = distance;
-      nearest = &candidate;
-    }
-  if (nearest == nullptr || least >= word.size()) return {};
-  return concat("\n\n  tip: a similar ", what, " exists: '", *nearest, "'");
+  const auto found = nearest(word, candidates);
+  if (!found) return {};
+  return concat("\n\n  tip: a similar ", what, " exists: '", candidates[*found], "'");
 }
 
 // -- What was given for a command. Everything comes as text: what it means is said here.
