@@ -114,7 +114,7 @@ class Preparation {
         },
         [](const GetAgents&) -> Prepared<Task> { return ShowAgents{}; },
         [](const GetConfigs&) -> Prepared<Task> { return ShowConfigs{}; },
-        [&](const GetEvents&) -> Prepared<Task> { return unsupported("get events"); },
+        [](const GetEvents& c) -> Prepared<Task> { return c; },
         [&](const SetState& c) { return set_state(c); },
         [](const DeleteWorkloads& c) -> Prepared<Task> {
           return ChangeState{"Failed to delete workloads", deletion("workloads", c.names)};
@@ -125,7 +125,7 @@ class Preparation {
         [](const RunWorkload& c) -> Prepared<Task> { return run_workload(c); },
         [&](const Apply& c) { return apply(c, settings); },
         [&](const Plan&) -> Prepared<Task> { return unsupported("plan"); },
-        [&](const Logs&) -> Prepared<Task> { return unsupported("logs"); },
+        [](const Logs& c) -> Prepared<Task> { return c; },
         [&](const WaitFor&) -> Prepared<Task> { return unsupported("wait"); },
         [&](const DescribeWorkloads&) -> Prepared<Task> { return unsupported("describe"); },
         [&](const DescribeAgents&) -> Prepared<Task> { return unsupported("describe"); },

@@ -180,6 +180,71 @@ TEST(Process, EndsByASignalWhileItWaitsAndLeavesAWholeTable) {
   }
 }
 
+// Accepts a request for the logs of w, or for events, and says a line or two.
+Script telling_of_w() {
+  Script script;
+  script.on_request = [answer = starting_w().on_request](Visitor& visitor, const Request& request) {
+    const InstanceName w{WorkloadName{"w"}, WorkloadId{"1"}, AgentName{"a"}};
+    if (std::holds_alternative<CompleteStateRequest>(request.content)) {
+      answer(visitor, request);
+    } else if (std::holds_alternative<LogsRequest>(request.content)) {
+      visitor.send(Response{request.id, LogsRequestAccepted{{w}}});
+      visitor.send(Response{request.id, LogEntriesResponse{{{w, "a line"}}}});
+    }
+  };
+  return script;
+}
+
+TEST(Process, EndsWellByASignalOnceLogsFlow) {
+  for (const int number : {SIGINT, SIGTERM, SIGQUIT, SIGHUP}) {
+    const ScriptedServer server(telling_of_w());
+    OnTerminal ank({"-k", "-s", server.url(), "logs", "-f", "w"}, 100);
+    ASSERT_TRUE(ank.read_until("a line\r\n")) << ank.shown;
+    ank.signal(number);
+    ank.read_to_the_end();
+    EXPECT_EQ(ank.status(), 0);
+    EXPECT_EQ(ank.shown, "a line\r\n");
+    const auto heard = server.heard();
+    ASSERT_EQ(heard.size(), 4U);
+    const auto& cancel = std::get<Request>(heard[2]);
+    EXPECT_EQ(cancel.id, std::get<Request>(heard[1]).id);
+    EXPECT_TRUE(std::holds_alternative<LogsCancelRequest>(cancel.content));
+    EXPECT_TRUE(std::holds_alternative<Goodbye>(heard[3]));
+  }
+}
+
+TEST(Process, EndsWellByASignalOnceEventsFlow) {
+  const ScriptedServer server(telling_of_w());
+  OnTerminal ank({"-k", "-s", server.url(), "get", "events", "-c"}, 100);
+  ASSERT_TRUE(ank.read_until("subState: Starting")) << ank.shown;
+  ank.signal(SIGINT);
+  ank.read_to_the_end();
+  EXPECT_EQ(ank.status(), 0);
+  const auto heard = server.heard();
+  ASSERT_EQ(heard.size(), 2U);
+  EXPECT_TRUE(std::holds_alternative<Goodbye>(heard[1]));
+}
+
+TEST(Process, EndsByASignalUntilItsRequestIsAccepted) {
+  Script script = starting_w();
+  script.on_request = [answer = script.on_request](Visitor& visitor, const Request& request) {
+    if (!std::holds_alternative<LogsRequest>(request.content)) answer(visitor, request);
+  };
+  const ScriptedServer server(script);
+  OnTerminal ank({"-v", "-k", "-s", server.url(), "--response-timeout", "60000", "logs", "-f", "w"},
+                 100);
+  ASSERT_TRUE(ank.read_until("Asking for the logs")) << ank.shown;
+  ank.signal(SIGINT);
+  const int status = ank.status();
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) << status;
+}
+
+TEST(Process, EndsBySigpipeWhenNobodyReadsTheLogs) {
+  const ScriptedServer server(telling_of_w());
+  const int status = status_of({"-k", "-s", server.url(), "logs", "-f", "w"}, write_to_nobody);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE) << status;
+}
+
 TEST(Process, FitsItsTablesToTheTerminal) {
   const ScriptedServer server(starting_w());
   OnTerminal ank({"-k", "-s", server.url(), "get", "workloads"}, 20);

@@ -1,6 +1,5 @@
 #include "cli/session.h"
 
-#include <array>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -10,6 +9,9 @@
 
 #include "base/match.h"
 #include "base/strings.h"
+#include "cli/events.h"
+#include "cli/logs.h"
+#include "cli/state_keys.h"
 #include "cli/table.h"
 #include "cli/talk.h"
 #include "cli/wait_display.h"
@@ -26,17 +28,6 @@ namespace asio = boost::asio;
 using Clock = Talk::Clock;
 
 constexpr auto kSpinnerPeriod = std::chrono::milliseconds(100);
-// As stock writes them; names that users give come after these, ascending.
-constexpr std::array<std::string_view, 26> kStateKeys{
-    "desiredState",   "workloadStates", "agents",
-    "effectiveState", "apiVersion",     "workloads",
-    "status",         "type",           "operation",
-    "filterMasks",    "workloadNames",  "mountPoint",
-    "data",           "binaryData",     "agent",
-    "restartPolicy",  "dependencies",   "tags",
-    "runtime",        "runtimeConfig",  "controlInterfaceAccess",
-    "configs",        "files",          "allowRules",
-    "denyRules",      "additionalInfo"};
 
 // A command has nothing else to do while a name is looked up.
 class InlineWorkers final : public shell::Workers {
@@ -153,6 +144,19 @@ class Performer {
     co_return 0;
   }
 
+  asio::awaitable<Result<int>> carry_out(GetEvents task) {
+    EventsTask performer(talk_, settings_, console_);
+    auto performing = performer.perform(std::move(task));
+    const auto performed = co_await std::move(performing);
+    co_return performed;
+  }
+  asio::awaitable<Result<int>> carry_out(Logs task) {
+    LogsTask performer(talk_, settings_, console_);
+    auto performing = performer.perform(std::move(task));
+    const auto performed = co_await std::move(performing);
+    co_return performed;
+  }
+
   asio::awaitable<Status> wait(UpdateStateSuccess success, Tree before) {
     const auto changed = read_changed_workloads(success);
     if (!changed) co_return fail(changed.error());
@@ -232,7 +236,9 @@ std::string error_text(const Task& task, const Error& error) {
       [&](const ChangeState& change) { return command_error(change.wrapper, error.message); },
       [&](const RemoveConfigs&) {
         return command_error("Failed to delete configs", on_one_line(error.message));
-      });
+      },
+      [&](const GetEvents&) { return command_error("Failed to get events", error.message); },
+      [&](const Logs&) { return command_error("Failed to output logs", error.message); });
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ struct RemoveConfigs {  // as ChangeState, without a look at workloads
 };
 
 using Task = std::variant<ShowState, ShowWorkloads, WatchWorkloads, ShowAgents, ShowConfigs,
-                          ChangeState, RemoveConfigs>;
+                          ChangeState, RemoveConfigs, GetEvents, Logs>;
 
 // The exit code. What went wrong has been printed.
 int perform(const Task& task, const Settings& settings, const std::optional<host::TlsMaterial>& tls,

@@ -1,10 +1,10 @@
 #include "cli/talk.h"
 
+#include <algorithm>
+#include <csignal>
 #include <utility>
-#include <variant>
 
 #include "base/strings.h"
-#include "io/host/uuid.h"
 
 namespace tiphys::cli {
 namespace {
@@ -13,6 +13,7 @@ namespace asio = boost::asio;
 
 constexpr const char* kStreamEnded = "Channel preliminary closed.";
 constexpr const char* kInterrupted = "Connection to server interrupted";
+constexpr const char* kLogsEnded = "Error streaming workload logs: channel preliminary closed.";
 
 // A path after the address is allowed, and means nothing.
 std::string without_path(const std::string& url) {
@@ -28,6 +29,13 @@ bool is_answer(const CompleteStateRequest&, const Answer& answer) {
 bool is_answer(const UpdateStateRequest&, const Answer& answer) {
   return std::holds_alternative<UpdateStateSuccess>(answer);
 }
+bool is_answer(const LogsRequest&, const Answer& answer) {
+  return std::holds_alternative<LogsRequestAccepted>(answer);
+}
+
+tl::unexpected<Error> subscription_failed(const ErrorResponse& error) {
+  return fail(Code::kUnknown, concat("Event subscription failed: '", error.message, "'"));
+}
 
 }  // namespace
 
@@ -40,9 +48,9 @@ tl::unexpected<Error> Talk::timed_out() const {
 // An error or the answer that fits the request. Workload states that come meanwhile are older than
 // the answer; whoever wants states looks at it first.
 template <class Content>
-asio::awaitable<Result<Talk::Answer>> Talk::ask(Content content, const char* on_end) {
+asio::awaitable<Result<Talk::Answer>> Talk::ask(Content content, const char* on_end,
+                                                std::string id) {
   const auto until = deadline();
-  const std::string id = host::new_uuid();
   const Content expectation{};
   ToServer request = Request{id, std::move(content)};
   auto sending = connection_.send(std::move(request));
@@ -61,12 +69,23 @@ asio::awaitable<Result<Talk::Answer>> Talk::ask(Content content, const char* on_
   }
 }
 
+asio::awaitable<Result<Talk::Answer>> Talk::next_answer(std::string id, const char* on_end) {
+  while (true) {
+    auto receiving = connection_.receive();
+    auto message = co_await std::move(receiving);
+    if (!message && message.error().code == Code::kCancelled) co_return fail(message.error());
+    if (!message) co_return fail(Code::kAborted, on_end);
+    auto* response = std::get_if<Response>(&*message);
+    if (response != nullptr && response->id == id) co_return std::move(response->content);
+  }
+}
+
 Talk::Talk(asio::any_io_executor executor, host::Resolver& resolver, const Settings& settings,
            const std::optional<host::TlsMaterial>& tls, Console& console)
     : settings_(settings),
       console_(console),
-      connection_(std::move(executor), resolver,
-                  {.url = without_path(settings.server_url), .tls = tls}) {}
+      connection_(executor, resolver, {.url = without_path(settings.server_url), .tls = tls}),
+      signals_(executor) {}
 
 asio::awaitable<Status> Talk::open() {
   auto opening = connection_.open(deadline());
@@ -130,6 +149,79 @@ asio::awaitable<Result<std::optional<UpdateWorkloadState>>> Talk::next_states(
     if (auto* states = std::get_if<UpdateWorkloadState>(&*message))
       co_return std::optional(std::move(*states));
   }
+}
+
+asio::awaitable<Result<Subscription>> Talk::subscribe(std::vector<std::string> masks) {
+  if (settings_.verbose)
+    console_.debug(
+        concat("Subscribing to events below ", masks.empty() ? "the root" : join(masks, ", ")));
+  std::string id = host::new_uuid();
+  CompleteStateRequest request{std::move(masks), true};
+  auto asking = ask(std::move(request), kStreamEnded, id);
+  auto answer = co_await std::move(asking);
+  if (!answer) co_return fail(answer.error());
+  if (const auto* error = std::get_if<ErrorResponse>(&*answer))
+    co_return subscription_failed(*error);
+  co_return Subscription{std::move(id), std::get<CompleteStateResponse>(*std::move(answer))};
+}
+
+asio::awaitable<Result<CompleteStateResponse>> Talk::next_event(std::string id) {
+  while (true) {
+    auto receiving = next_answer(id, kInterrupted);
+    auto answer = co_await std::move(receiving);
+    if (!answer) co_return fail(answer.error());
+    if (const auto* error = std::get_if<ErrorResponse>(&*answer))
+      co_return subscription_failed(*error);
+    if (auto* event = std::get_if<CompleteStateResponse>(&*answer)) co_return std::move(*event);
+  }
+}
+
+asio::awaitable<Result<std::string>> Talk::request_logs(LogsRequest request) {
+  if (settings_.verbose)
+    console_.debug(concat("Asking for the logs of ", std::to_string(request.instances.size()),
+                          " instance(s)"));
+  std::string id = host::new_uuid();
+  const std::vector<InstanceName> wanted = request.instances;
+  auto asking = ask(std::move(request), kLogsEnded, id);
+  const auto answer = co_await std::move(asking);
+  if (!answer) co_return fail(answer.error());
+  if (const auto* error = std::get_if<ErrorResponse>(&*answer))
+    co_return fail(Code::kUnknown, concat("Server replied with error: '", error->message, "'"));
+  const auto& accepted = std::get<LogsRequestAccepted>(*answer).instances;
+  for (const auto& instance : wanted)
+    if (std::find(accepted.begin(), accepted.end(), instance) == accepted.end())
+      co_return fail(Code::kUnknown,
+                     concat("Workload '", instance.workload.value,
+                            "' is not accepted by the server to receive logs from."));
+  co_return id;
+}
+
+asio::awaitable<Result<std::variant<LogEntriesResponse, LogsStopResponse>>> Talk::next_logs(
+    std::string id) {
+  while (true) {
+    auto receiving = next_answer(id, kLogsEnded);
+    auto answer = co_await std::move(receiving);
+    if (!answer) co_return fail(answer.error());
+    if (const auto* error = std::get_if<ErrorResponse>(&*answer))
+      co_return fail(Code::kUnknown, concat("Error streaming logs: '", error->message, "'"));
+    if (auto* entries = std::get_if<LogEntriesResponse>(&*answer)) co_return std::move(*entries);
+    if (auto* stop = std::get_if<LogsStopResponse>(&*answer)) co_return std::move(*stop);
+  }
+}
+
+asio::awaitable<void> Talk::cancel_logs(std::string id) {
+  ToServer request = Request{std::move(id), LogsCancelRequest{}};
+  auto sending = connection_.send(std::move(request));
+  (void)co_await std::move(sending);  // a server that has gone sends nothing more either
+}
+
+void Talk::end_by_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGQUIT, SIGHUP}) signals_.add(signal);
+  signals_.async_wait([this](boost::system::error_code error, int) {
+    if (error) return;
+    signals_.clear();
+    connection_.interrupt();
+  });
 }
 
 asio::awaitable<void> Talk::say_goodbye() {

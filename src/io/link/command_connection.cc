@@ -125,8 +125,8 @@ asio::awaitable<Status> CommandConnection::send(ToServer message) {
     auto waiting = impl->wait(std::nullopt);
     co_await std::move(waiting);
   }
-  if (impl->is_interrupted) co_return fail(Code::kCancelled, "interrupted");
   if (impl->ending) co_return fail(Code::kAborted, "the server has ended the connection");
+  if (!impl->has_room) co_return fail(Code::kCancelled, "interrupted");
   impl->has_room = impl->call->send({wire::encode(message)});
   co_return Status();
 }

@@ -56,7 +56,8 @@ class CommandConnection {
   //   kCancelled          by interrupt()
   //   kAborted            the call is over
   boost::asio::awaitable<Result<FromServer>> receive(Deadline deadline = std::nullopt);
-  // Whatever waits, and every later receive(), ends with kCancelled. For signals.
+  // Whatever waits, and every later receive(), ends with kCancelled; what can be sent without waiting still is. For
+  // signals.
   void interrupt();
   // Says goodbye and waits for the server to end the call, or for the deadline.
   boost::asio::awaitable<void> say_goodbye(Deadline deadline = std::nullopt);

@@ -170,6 +170,7 @@ TEST_F(CommandConnectionTest, CanBeInterrupted) {
   ASSERT_TRUE(threads.until([&] { return received.has_value(); }));
   EXPECT_EQ(received->error().code, Code::kCancelled);
   EXPECT_EQ(run(commander.receive()).error().code, Code::kCancelled);
+  EXPECT_TRUE(run(commander.send(Request{"1", LogsCancelRequest{}}))) << "last words";
 }
 
 TEST_F(CommandConnectionTest, TellsWhatCameBeforeTheServerEnded) {
