@@ -57,6 +57,12 @@ class Podman:
     def signal(self, agent, workload, name):
         self.call("kill", "--signal", name, self.container(agent, workload))
 
+    def stop_all(self, agent):
+        """Whatever still runs for an agent stops; what is stopped already is left as it is."""
+        for _, ident, runs in self.found(agent):
+            if runs:
+                self.call("kill", ident)
+
     def left(self, agent):
         """What else than containers the engine keeps for an agent."""
         del agent
@@ -107,6 +113,11 @@ class Kube(Podman):
     def container(self, agent, workload):
         ident = self.ids(agent)[workload]
         return next(f"{each['Name']}-c0" for each in self.listed() if each["Id"] == ident)
+
+    def stop_all(self, agent):
+        """With the container that keeps each pod together."""
+        for _, ident, _ in self.found(agent):
+            self.call("pod", "stop", "--time", "0", ident)
 
     def left(self, agent):
         return [name for name in self.case.volumes() if f".{agent}." in name]

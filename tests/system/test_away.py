@@ -1,12 +1,13 @@
 """A server or an agent that is away for a while, and a wall clock that jumps.
 
-    $(tools/setup --python) tools/run-unittests -k 'Away.*' tests/system
+    $(tools/setup --python) tools/run-unittests -k 'Away*' tests/system
 """
 
 import re
 import time
 import unittest
 
+import engines
 import harness
 import stub
 
@@ -57,6 +58,55 @@ class Away(stub.Case):
         self.wait_until(lambda: set(self.podman.ids()) == {"same", "changed", "dying", "added"}, "unwanted containers are gone")
         self.assertEqual(self.podman.ids()["same"], before["same"])
         self.assertEqual(len(self.podman.containers()), 4)
+
+
+class WithEngines:
+    """The server is away; what happens to containers meanwhile is told when it is back."""
+
+    def test_server_is_away(self):
+        name = self.unique("stest")
+        self.agents.append(name)
+        workload = self.engine.workload
+        waits = "while [ ! -e /go ]; do sleep 0.1; done; exit 3"
+        same = {"kept": workload(name), "ending": workload(name, engines.ENDS_WELL), "failing": workload(name, waits),
+                "restarted": workload(name, restart="ALWAYS")}
+        names = [*same, "deleted"]
+        server = self.server("-m", self.file("before.yaml", harness.manifest(same | {"deleted": workload(name)})))
+        agent = self.agent(server, name)
+        self.wait_for(server, **dict.fromkeys(names, "Running(Ok)"))
+        before = self.engine.ids(name)
+
+        server.kill()
+        self.wait_until(lambda: LOST in agent.log(), "the agent misses its server")
+        self.engine.signal(name, "restarted", "KILL")
+        self.engine.signal(name, "ending", "TERM")
+        self.engine.inside(name, "failing", "touch", "/go")
+        self.wait_until(lambda: self.engine.ids(name).get("restarted") not in (None, before["restarted"]),
+                        "restarts need no server")
+        kept = {each for each in names if each != "restarted"}
+        self.assertEqual({each: self.engine.ids(name)[each] for each in kept}, {each: before[each] for each in kept})
+
+        again = self.server("-m", self.file("after.yaml", harness.manifest(same | {"added": workload(name)})), port=server.port)
+        self.wait_for(again, kept="Running(Ok)", ending="Succeeded(Ok)", failing="Failed(ExecFailed)",
+                      restarted="Running(Ok)", added="Running(Ok)", deleted=None)
+        self.assertEqual(self.info(again, "failing"), "Exit code: '3'")
+        self.wait_until(lambda: set(self.engine.ids(name)) == {*same, "added"}, "unwanted containers are gone")
+        after = self.engine.ids(name)
+        for each in "kept", "failing", "ending":
+            self.assertEqual(after[each], before[each], each)
+        self.assertTrue(agent.lives())
+
+
+class AwayPodman(WithEngines, engines.PodmanCase):
+    """podman"""
+
+
+class AwayKube(WithEngines, engines.KubeCase):
+    """podman-kube"""
+
+
+class AwayContainerd(WithEngines, engines.ContainerdCase):
+    """containerd"""
 
 
 class Clock(stub.Case):
