@@ -42,10 +42,13 @@ class Case(harness.Case):
         cls.addClassCleanup(cls.containerd.end)
         cls.environment = cls.containerd.environment
 
+    def setUp(self):
+        super().setUp()
+        self.agent_config = self.file("agent.toml", "version = 'v1'\nruntimes = ['containerd']\n")
+
     def agent(self, server, *names, words=(), **more):
         """An agent for containerd only: what else this machine has is none of these tests' business."""
-        config = self.file("agent.toml", "version = 'v1'\nruntimes = ['containerd']\n")
-        return super().agent(server, *names, words=(*words, "-x", config), **more)
+        return super().agent(server, *names, words=(*words, "-x", self.agent_config), **more)
 
     def nerdctl(self, *words):
         run = subprocess.run(["nerdctl", *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True,

@@ -94,8 +94,8 @@ class Kube(Podman):
         super().__init__(case)
         self.agent_of_pod = {}
 
-    def workload(self, agent, script=STAYS, image=harness.IMAGE, **more):
-        name = self.case.pod_name()
+    def workload(self, agent, script=STAYS, image=harness.IMAGE, pod_name=None, **more):
+        name = pod_name or self.case.pod_name()
         self.agent_of_pod[name] = agent
         config = {"controlInterfaceTarget": f"{name}/c0"} if "controlInterfaceAccess" in more else None
         return kube.workload(agent, kube.pod(name, script, image=image), config=config, **more)

@@ -33,14 +33,15 @@ class KubeCase(harness.PodmanCase):
 
     def remove_containers(self):
         super().remove_containers()
-        for name in self.pod_names:
-            podman("pod", "rm", "--force", "--time", "0", "--ignore", name)
-        for volume in self.volumes():
-            podman("volume", "rm", volume)
+        if self.pod_names:
+            podman("pod", "rm", "--force", "--time", "0", "--ignore", *self.pod_names)
+        if volumes := self.volumes():
+            podman("volume", "rm", *volumes)
 
     def pod_name(self):
-        self.pod_names.append(self.unique("pod").replace("_", "-"))
-        return self.pod_names[-1]
+        name = self.unique("pod").replace("_", "-")
+        self.pod_names.append(name)
+        return name
 
     def volumes(self):
         """What the volumes of our agents keep."""

@@ -8,6 +8,7 @@ import signal
 import yaml
 
 import harness
+import steps
 
 PROGRAM = pathlib.Path(os.environ.get("TIPHYS_STUB", harness.PROGRAMS.parent / "stub")) / "podman"
 
@@ -18,40 +19,20 @@ def workload(agent, *command, restart="NEVER", **more):
     return {"agent": agent, "runtime": "podman", "restartPolicy": restart, "runtimeConfig": yaml.safe_dump(config), **more}
 
 
-class Podman:
+class Podman(steps.Steps):
     """The containers in one folder, as this podman keeps them."""
 
     def __init__(self, folder):
-        self.folder = folder
+        super().__init__(folder)
         for name in "containers", "names", "exits":
             (folder / name).mkdir(parents=True, exist_ok=True)
         self.environment = {"STUB_PODMAN": str(folder), "PATH": f"{PROGRAM.parent}:{os.environ['PATH']}"}
 
-    # --- steps ---
-
-    def pause_at(self, step):
-        """Whoever comes there stays there."""
-        (self.folder / "reached").unlink(missing_ok=True)
-        self._write("pause", step)
-
-    def reached(self):
-        """The process that waits at the step."""
-        path = self.folder / "reached"
-        return int(path.read_text()) if path.exists() else None
-
-    def go_on(self):
-        (self.folder / "pause").unlink(missing_ok=True)
-
     def fail(self, command, message):
-        self._write("fail", f"{command} {message}")
+        self.write("fail", f"{command} {message}")
 
     def succeed(self):
         (self.folder / "fail").unlink()
-
-    def _write(self, name, text):
-        fresh = self.folder / f"{name}.fresh"
-        fresh.write_text(text)
-        fresh.rename(self.folder / name)
 
     # --- containers ---
 

@@ -156,15 +156,6 @@ class Retries(harness.PodmanCase):
         self.wait_for(self.one, updated="Running(Ok)", later="Running(Ok)", deleted=None)
         self.assertEqual(set(containers(self.name)), {"updated", "later"})
 
-    # [stest->swdd~agent-workload-control-loop-limits-retry-attempts~1]
-    # [stest->swdd~agent-workload-control-loop-retry-limit-set-execution-state~2]
-    def test_retries_end(self):
-        self.apply(self.one, {"never": self.impatient()})
-        self.wait_for(self.one, never="Pending(StartingFailed)")
-        self.assertTrue(self.info(self.one, "never").startswith("No more retries: "), self.info(self.one, "never"))
-        self.assertIn(self.missing, self.info(self.one, "never"))
-        self.assertEqual(containers(self.name), {})
-
 
 if __name__ == "__main__":
     unittest.main()

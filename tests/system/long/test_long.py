@@ -79,6 +79,32 @@ class AwayForAMinute(test_away.Away):
         self.wait_for(server, same="Running(Ok)", target=None)
 
 
+class KilledAtEveryCall:
+    """Of a real engine; the quick tests choose a few."""
+
+    CREATE = ["run:begin", "run:done"]
+    DELETE = ["stop:begin", "stop:done", "rm:begin", "rm:done"]
+
+    def setUp(self):
+        super().setUp()
+        self.STEPS = {"apply": self.CREATE, "update": self.DELETE + self.CREATE, "delete": self.DELETE}
+
+
+class KilledAtEveryCallPodman(KilledAtEveryCall, test_kills.KillsPodman):
+    """podman"""
+
+
+class KilledAtEveryCallContainerd(KilledAtEveryCall, test_kills.KillsContainerd):
+    """containerd"""
+
+
+class KilledAtEveryCallKube(KilledAtEveryCall, test_kills.KillsKube):
+    """podman-kube"""
+
+    CREATE = ["volume-create:begin", "volume-create:done", "kube-play:begin", "kube-play:done"]
+    DELETE = ["kube-down:begin", "kube-down:done", "volume-rm:begin", "volume-rm:done"]
+
+
 class KilledAtMessages(test_kills.Kills):
     """As at the steps of podman, but at the messages between the programs."""
 
@@ -101,8 +127,8 @@ class KilledAtMessages(test_kills.Kills):
         middleman.go_on.set()
         cluster.restart(victim)
         cluster.apply_again()
-        self.arrives(cluster.server, cluster.podman, cluster.after)
-        self.assertEqual(cluster.podman.ids()["kept"], cluster.kept_id)
+        self.arrives(cluster, cluster.after)
+        self.assertEqual(self.id_of_kept(cluster), cluster.kept_id)
         cluster.end()
 
 
