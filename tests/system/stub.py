@@ -24,6 +24,7 @@ class Podman(steps.Steps):
 
     def __init__(self, folder):
         super().__init__(folder)
+        self.calls_seen = 0
         for name in "containers", "names", "exits":
             (folder / name).mkdir(parents=True, exist_ok=True)
         self.environment = {"STUB_PODMAN": str(folder), "PATH": f"{PROGRAM.parent}:{os.environ['PATH']}"}
@@ -33,6 +34,19 @@ class Podman(steps.Steps):
 
     def succeed(self):
         (self.folder / "fail").unlink()
+
+    def calls(self):
+        """What was asked for since the last time, a line each; the first time begins to write it down. Listings do not count."""
+        path = self.folder / "calls"
+        if not path.exists():
+            path.touch()
+        lines = path.read_text().splitlines()
+        fresh, self.calls_seen = lines[self.calls_seen:], len(lines)
+        return fresh
+
+    def log_lines(self, *lines):
+        """What every container has said."""
+        self.write("logs", "".join(f"{line}\n" for line in lines))
 
     # --- containers ---
 
@@ -61,10 +75,14 @@ class Podman(steps.Steps):
     def ids(self):
         return {name: ident for name, _, ident, _, _ in self.containers()}
 
-    def kill(self, *names):
+    def kill(self, *names, by=signal.SIGKILL):
         for name, _, _, process, _ in self.containers():
             if process and name in names:
-                os.kill(process, signal.SIGKILL)
+                os.kill(process, by)
+
+    def end(self, *names):
+        """With exit code 0."""
+        self.kill(*names, by=signal.SIGUSR1)
 
     def processes(self):
         """All that run for these containers: they have the folder in their command line, or wait in one of its steps."""

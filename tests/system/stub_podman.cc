@@ -9,8 +9,10 @@
 //   pause                    tests write the name of a step into it: whoever comes there writes its process id into
 //                            `reached` and goes on when `pause` is gone
 //   fail                     tests write "<command> <message>" into it: that command fails so
+//   calls                    where a test made it, every command that changes something or shows logs adds a line to it
+//   logs                     what `logs` prints, of any container; with -f it then stays until a signal comes
 //
-// A command of a container is `exit <code>`; anything else waits for a signal.
+// A command of a container is `exit <code>`; anything else waits for a signal. SIGUSR1 ends a container with code 0.
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -100,6 +102,14 @@ void fail_if_wanted(const std::string& command) {
   if (wanted && wanted->starts_with(command + " ")) fail(wanted->substr(command.size() + 1));
 }
 
+void note(const std::string& call) {
+  const int file = ::open(in_state("calls").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (file < 0) return;
+  const auto line = call + '\n';
+  if (::write(file, line.data(), line.size()) < 0) fail_by_system("calls");
+  ::close(file);
+}
+
 std::string json(std::string_view text) {
   std::string quoted = "\"";
   for (const char letter : text) {
@@ -133,6 +143,11 @@ std::optional<std::string> find(const std::string& id_or_name) {
   if (size <= 0) return std::nullopt;
   std::string id(target.data(), static_cast<std::size_t>(size));
   return exists(container_folder(id)) ? std::optional(id) : std::nullopt;
+}
+
+std::string name_of(const std::string& id_or_name) {
+  const auto id = find(id_or_name);
+  return id ? content_of(container_folder(*id) + "/name").value_or("") : id_or_name;
 }
 
 std::optional<pid_t> process_of(const std::string& id) {
@@ -263,6 +278,8 @@ int be_conmon(const Words& words) {
   const auto arguments = content_of(container_folder(id) + "/command").value_or("");
   for (std::size_t at = 0; at < arguments.size(); at += command.back().size() + 1)
     command.emplace_back(arguments.c_str() + at);
+  // Before there is a container, so that no signal comes too early.
+  std::signal(SIGUSR1, [](int) { ::_exit(0); });
   const pid_t container = ::fork();
   if (container == 0) be_the_container(command);
   if (container < 0 || !write_file(pid_file(id), std::to_string(container))) return 1;
@@ -279,9 +296,13 @@ int be_conmon(const Words& words) {
 // --- commands
 
 int run(const Words& words, bool starts) {
+  const auto wanted = parse_run(words);
+  std::string call = words.front() + ' ' + wanted.name + ' ' + wanted.image;
+  for (const auto& word : wanted.command) call += ' ' + word;
+  note(call);
   step("run:begin");
   fail_if_wanted("run");
-  const auto id = create(parse_run(words));
+  const auto id = create(wanted);
   step("run:created");
   if (starts) start(id);
   step("run:started");
@@ -292,6 +313,7 @@ int run(const Words& words, bool starts) {
 }
 
 int start_again(const Words& words) {
+  note("start " + name_of(words.back()));
   step("start:begin");
   fail_if_wanted("start");
   const auto id = find(words.back());
@@ -304,6 +326,7 @@ int start_again(const Words& words) {
 
 int stop(const Words& words, int signal, bool waits) {
   const auto& command = words.front();
+  note(command + ' ' + name_of(words.back()));
   step(command + ":begin");
   fail_if_wanted(command);
   const auto id = find(words.back());
@@ -323,6 +346,7 @@ int stop(const Words& words, int signal, bool waits) {
 }
 
 int remove(const Words& words) {
+  note("rm " + name_of(words.back()));
   step("rm:begin");
   fail_if_wanted("rm");
   const auto id = find(words.back());
@@ -343,6 +367,18 @@ int remove(const Words& words) {
   std::printf("%s\n", words.back().c_str());
   std::fflush(stdout);
   step("rm:done");
+  return 0;
+}
+
+int show_logs(const Words& words) {
+  std::string call = "logs " + name_of(words.back());
+  for (std::size_t at = 1; at + 1 < words.size(); ++at) call += ' ' + words[at];
+  note(call);
+  fail_if_wanted("logs");
+  const auto lines = content_of(in_state("logs")).value_or("");
+  std::fwrite(lines.data(), 1, lines.size(), stdout);
+  std::fflush(stdout);
+  while (std::find(words.begin(), words.end(), "-f") != words.end()) ::pause();
   return 0;
 }
 
@@ -391,6 +427,7 @@ int main(int argc, char** argv) {
   if (command == "kill" && words.size() == 4)
     return stop(words, std::atoi(words[2].c_str()), false);
   if (command == "rm") return remove(words);
+  if (command == "logs") return show_logs(words);
   if (command == "ps") return list();
   fail("unrecognized command `podman " + command + "`");
 }
