@@ -106,7 +106,7 @@ class Driven:
     def say(self, **message):
         self.stock.say({"to": self.name, "send": message})
 
-    def hello(self, *added):
+    def server_hello(self, *added):
         self.say(serverHello={"addedWorkloads": added})
 
     def add(self, *added, without=()):
@@ -170,6 +170,10 @@ class Driven:
         self.fence()
         reports, self.reports = self.reports, []
         return reports
+
+    def seen(self, report):
+        """It has come, perhaps among others, which stay to be expected."""
+        self.until(lambda: report in self.reports, f"{report} comes")
 
     def expect(self, *wanted):
         """Exactly these reports come, in this order."""

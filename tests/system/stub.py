@@ -29,7 +29,12 @@ class Podman(steps.Steps):
             (folder / name).mkdir(parents=True, exist_ok=True)
         self.environment = {"STUB_PODMAN": str(folder), "PATH": f"{PROGRAM.parent}:{os.environ['PATH']}"}
 
-    def fail(self, command, message):
+    def fail(self, command, message, times=None):
+        """So often, or until succeed()."""
+        if times is None:
+            (self.folder / "fail-times").unlink(missing_ok=True)
+        else:
+            self.write("fail-times", str(times))
         self.write("fail", f"{command} {message}")
 
     def succeed(self):

@@ -9,6 +9,7 @@
 //   pause                    tests write the name of a step into it: whoever comes there writes its process id into
 //                            `reached` and goes on when `pause` is gone
 //   fail                     tests write "<command> <message>" into it: that command fails so
+//   fail-times               how often, where tests say it
 //   calls                    where a test made it, every command that changes something or shows logs adds a line to it
 //   logs                     what `logs` prints, of any container; with -f it then stays until a signal comes
 //
@@ -97,11 +98,6 @@ void step(const std::string& name) {
   while (content_of(pause) == name) ::usleep(kPause);
 }
 
-void fail_if_wanted(const std::string& command) {
-  const auto wanted = content_of(in_state("fail"));
-  if (wanted && wanted->starts_with(command + " ")) fail(wanted->substr(command.size() + 1));
-}
-
 void note(const std::string& call) {
   const int file = ::open(in_state("calls").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (file < 0) return;
@@ -129,6 +125,16 @@ std::optional<int> number_in(const std::string& path) {
   const auto content = content_of(path);
   if (!content || content->empty()) return std::nullopt;
   return std::atoi(content->c_str());
+}
+
+void fail_if_wanted(const std::string& command) {
+  const auto wanted = content_of(in_state("fail"));
+  if (!wanted || !wanted->starts_with(command + " ")) return;
+  if (const auto left = number_in(in_state("fail-times"))) {
+    if (*left == 0) return;
+    write_file(in_state("fail-times"), std::to_string(*left - 1));
+  }
+  fail(wanted->substr(command.size() + 1));
 }
 
 // --- containers

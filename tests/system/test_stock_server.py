@@ -12,12 +12,15 @@ import shutil
 import signal
 import unittest
 
+import yaml
+
 import harness
 import stub
 from driven import KILLED, LOST, REMOVED, RUNNING, STARTING, STATES, STOPPING, SUCCEEDED, WAITS, WAITS_TO_STOP, Driven, of
 from harness import peers, podman
 from raw import field
-from test_control_interface import ACCEPTED, Pipes, closed, hello, state_request
+from test_control_interface import ACCEPTED, Pipes, closed, denied, hello, state_request
+from test_kube import pod
 from test_logs import log_readers
 
 # All flows, and the test that shows each: test_<name> of one of the classes below.
@@ -70,6 +73,7 @@ FLOWS = {
         "a name twice in the list: the last counts": "hello_name_twice",
         "all of these at once": "hello_several",
         "the second after a reconnect: the objects stay, their states are sent once": "hello_after_reconnect",
+        "the second, of what has ended, failed or was refused: it stays, its state is sent once": "hello_after_the_end",
     },
     "UpdateWorkload": {
         "added: created": "update_add",
@@ -113,6 +117,7 @@ FLOWS = {
     "queue": {
         "Create, may start": "queue_create_ready",
         "Create, may not start: waits": "queue_create_waits",
+        "Create that waits, in a second ServerHello: said again": "queue_create_said_again",
         "Update, may start and stop, nobody depends on the old one: the whole update": "queue_update_ready",
         "Update, may start and stop, others depend on the old one: split in two": "queue_update_split",
         "Update, may stop but not start: the old one goes, the new one waits": "queue_update_create_waits",
@@ -120,12 +125,14 @@ FLOWS = {
         "Update that waited to stop and may stop but not start: waits to start": "queue_update_waits_twice",
         "Delete, may stop": "queue_delete_ready",
         "Delete, may not stop: waits": "queue_delete_waits",
+        "Delete that waits, asked for again: said again": "queue_delete_said_again",
         "a waiting Create is replaced by a Delete": "queue_create_then_delete",
         "a waiting Create is replaced by a Create that may start": "queue_create_then_create",
         "a waiting Create is replaced by a Create that waits": "queue_create_then_waiting_create",
         "a waiting Delete is replaced by an Update": "queue_delete_then_add",
         "a waiting Delete is replaced by a Delete without conditions": "queue_delete_then_delete",
-        "a waiting Delete is replaced by the list of a ServerHello": "queue_delete_then_hello",
+        "a waiting Delete is replaced by a ServerHello that wants the workload": "queue_delete_then_hello",
+        "a waiting Delete is replaced by a ServerHello that does not": "queue_delete_then_hello_without",
         "an Update that waits to start is replaced by a Delete": "queue_update_create_then_delete",
         "an Update that waits to stop is replaced by a Delete": "queue_update_delete_then_delete",
         "a waiting Delete: states that would hide it do not pass": "queue_delete_hides_states",
@@ -150,6 +157,7 @@ FLOWS = {
     "workload object": {
         "update: an interface that is as before stays": "object_interface_stays",
         "update: an interface that changed is made anew": "object_interface_changed",
+        "update: an interface with other rules is made anew": "object_interface_rules",
         "update: an interface that is not wanted any more goes": "object_interface_goes",
         "delete: the interface goes": "object_delete",
         "a response without an interface is dropped": "object_response_without_interface",
@@ -196,7 +204,9 @@ FLOWS = {
         "ALWAYS: after a failure, in a new container": "policy_always_failure",
         "ALWAYS: after success, in the same container": "policy_always_success",
         "a lost container is not restarted": "policy_lost",
+        "a container in an unknown state is not restarted": "policy_unknown",
         "a restart that fails is tried again": "policy_retries",
+        "a restart that cannot delete is reported, can be tried again": "policy_delete_fails",
     },
     "state checker": {
         "the first look at once, then only what differs": "checker_differences",
@@ -207,6 +217,7 @@ FLOWS = {
     "a real engine": {
         "create, resume, start again, replace, delete, update": "real_list",
         "the restart policies": "real_policies",
+        "pods that ended are replaced, never started again, and keep their runtime": "real_kube",
         "logs": "real_logs",
     },
 }
@@ -255,6 +266,23 @@ class StockServerFlows(Driven, stub.Case):
         self.drive(*[self.added(each, runtime=UNKNOWN) for each in instances])
         self.expect_each(*[report for each in instances for report in of(each, STARTING, UNSUPPORTED)])
 
+    def logged(self, text):
+        self.wait_until(lambda: text in self.worker.log(), f"the agent logs {text}")
+
+    def expect_retries(self, instance, *states):
+        """It is tried once or more often, which depends on the time that all this takes, and then come these states."""
+        last = f"{instance} {states[-1]}"
+        self.seen(last)
+        own = [report for report in self.reports[:self.reports.index(last) + 1] if report.startswith(f"{instance} ")]
+        for report in own:
+            self.reports.remove(report)
+        retries = [retry(number) for number in range(1, len(own) - len(states))]
+        self.assertEqual(own, of(instance, STARTING, *retries, *states), self.logs())
+        self.assertNotEqual(retries, [])
+
+    def asked_only(self, call):
+        self.assertEqual({each.replace(f".{self.name}", "") for each in self.podman.calls()}, {call})
+
     def home(self, instance):
         return self.worker.run_folder / f"{self.name}_io" / instance
 
@@ -267,7 +295,8 @@ class StockServerFlows(Driven, stub.Case):
     def test_other_version(self):
         self.drive(major="2")
         self.assertEqual(self.worker.ended(), 1)
-        self.assertRegex(self.worker.log(), r"Ankaios version mismatch: '.*Unsupported protocol version '1\.[^']*'\. Currently supported '2'")
+        self.assertRegex(self.worker.log(),
+                         r"Ankaios version mismatch: '.*Unsupported protocol version '1\.[^']*'\. Currently supported '2'")
 
     def test_other_version_of_a_workload(self):
         self.running("web.1", rules=RULES)
@@ -280,7 +309,7 @@ class StockServerFlows(Driven, stub.Case):
     def test_server_hello(self):
         self.running("web.1")
         for again in range(2):
-            self.hello(self.added("web.1"))
+            self.server_hello(self.added("web.1"))
             self.expect(*of("web.1", RUNNING))
             self.asked()
 
@@ -319,7 +348,8 @@ class StockServerFlows(Driven, stub.Case):
         entries = self.take("logEntriesResponse")
         self.assertEqual(entries, {"requestId": "cli@1", "logEntriesResponse": {
             "logEntries": [{"workloadName": self.instance("web.1"), "message": line} for line in ("one", "two")]}})
-        self.assertEqual(self.take("logsStopResponse"), {"requestId": "cli@1", "logsStopResponse": {"workloadName": self.instance("web.1")}})
+        stop = {"requestId": "cli@1", "logsStopResponse": {"workloadName": self.instance("web.1")}}
+        self.assertEqual(self.take("logsStopResponse"), stop)
         self.asked("logs web.1 --since 2024-01-01T00:00:00Z --until 2025-01-01T00:00:00Z --tail 5")
 
     def test_logs_request_without_logs(self):
@@ -457,7 +487,7 @@ class StockServerFlows(Driven, stub.Case):
         self.drive(self.added("web.1"))
         self.expect(*of("web.1", STARTING))
         self.wait_until(self.podman.reached, "podman is asked to run it")
-        self.assertIn("Could not get reusable running workloads: 'Error: no luck", self.worker.log())
+        self.logged("Could not get reusable running workloads: 'Error: no luck")
         self.podman.succeed()
         self.podman.go_on()
         self.expect(*of("web.1", RUNNING))
@@ -532,7 +562,7 @@ class StockServerFlows(Driven, stub.Case):
 
     def test_hello_unneeded_managed(self):
         self.running("web.1", "db.1")
-        self.hello(self.added("db.1"))
+        self.server_hello(self.added("db.1"))
         self.expect(*of("db.1", RUNNING), *of("web.1", STOPPING, REMOVED))
         self.asked("stop web.1", "rm web.1")
 
@@ -550,13 +580,13 @@ class StockServerFlows(Driven, stub.Case):
 
     def test_hello_changed_managed(self):
         self.nowhere("web.1")
-        self.hello(self.added("web.2", runtime=UNKNOWN))
+        self.server_hello(self.added("web.2", runtime=UNKNOWN))
         self.expect(*of("web.1", "Pending(StartingFailed) Unsupported Runtime", STOPPING, REMOVED), *of("web.2", STARTING, UNSUPPORTED))
 
     def test_hello_unneeded_waiting(self):
         self.drive(self.added("web.1", after={"db": "RUNNING"}))
         self.expect(*of("web.1", WAITS))
-        self.hello()
+        self.server_hello()
         self.expect(*of("web.1", REMOVED))
         self.tell(db_1="Running(Ok)")
         self.expect()
@@ -565,10 +595,10 @@ class StockServerFlows(Driven, stub.Case):
     def test_hello_unneeded_retrying(self):
         self.podman.fail("run", "no luck")
         self.drive(self.added("web.1"))
-        self.expect(*of("web.1", STARTING, retry(1)))
-        self.hello()
-        self.expect(*of("web.1", STOPPING, REMOVED))
-        self.asked("run web.1 stub wait")
+        self.seen(f"web.1 {retry(1)}")
+        self.server_hello()
+        self.expect_retries("web.1", STOPPING, REMOVED)
+        self.asked_only("run web.1 stub wait")
 
     def test_hello_name_twice(self):
         self.drive(self.added("web.1"), self.added("web.2", "other"))
@@ -606,6 +636,19 @@ class StockServerFlows(Driven, stub.Case):
         self.expect(*of("web.1", KILLED))
         self.asked()
         self.assertEqual(self.podman.ids(), before)
+
+    def test_hello_after_the_end(self):
+        listed = [self.added("good.1"), self.added("bad.1"), self.added("odd.1", runtime=UNKNOWN)]
+        self.drive(*listed)
+        self.expect_each(*of("good.1", STARTING, RUNNING), *of("bad.1", STARTING, RUNNING), *of("odd.1", STARTING, UNSUPPORTED))
+        self.podman.end("good")
+        self.expect(*of("good.1", SUCCEEDED))
+        self.podman.kill("bad")
+        self.expect(*of("bad.1", KILLED))
+        self.podman.calls()
+        self.server_hello(*listed)
+        self.expect_each(*of("good.1", SUCCEEDED), *of("bad.1", KILLED), *of("odd.1", UNSUPPORTED))
+        self.asked()
 
     # --- UpdateWorkload ---
 
@@ -645,14 +688,14 @@ class StockServerFlows(Driven, stub.Case):
         self.add(self.added("web.1"))
         self.expect(*of("web.1", STOPPING, REMOVED, STARTING, RUNNING))
         self.asked("stop web.1", "rm web.1", "run web.1 stub wait")
-        self.assertIn("Added workload 'web' already exists. Updating without considering delete dependencies.", self.worker.log())
+        self.logged("Added workload 'web' already exists. Updating without considering delete dependencies.")
 
     def test_update_add_known_other(self):
         self.running("web.1")
         self.add(self.added("web.2"))
         self.expect(*of("web.1", STOPPING, REMOVED), *of("web.2", STARTING, RUNNING))
         self.asked("stop web.1", "rm web.1", "run web.2 stub wait")
-        self.assertIn("Added workload 'web' already exists. Updating without considering delete dependencies.", self.worker.log())
+        self.logged("Added workload 'web' already exists. Updating without considering delete dependencies.")
 
     def test_update_delete_unknown(self):
         self.drive()
@@ -760,7 +803,7 @@ class StockServerFlows(Driven, stub.Case):
         self.nowhere("web.1")
         self.ask_for_logs("cli@1", "web.1")
         self.assertEqual(self.take("logsStopResponse", "cli@1")["logsStopResponse"], {"workloadName": self.instance("web.1")})
-        self.hello(self.added("web.1", runtime=UNKNOWN))
+        self.server_hello(self.added("web.1", runtime=UNKNOWN))
         self.expect(*of("web.1", UNSUPPORTED))
         self.asked()
 
@@ -864,6 +907,14 @@ class StockServerFlows(Driven, stub.Case):
         self.expect(*of("web.1", STARTING, RUNNING))
         self.asked("run web.1 stub wait")
 
+    def test_queue_create_said_again(self):
+        self.waiting()
+        self.server_hello(self.added("web.1", after={"db": "RUNNING"}))
+        self.expect(*of("web.1", WAITS))
+        self.tell(db_1="Running(Ok)")
+        self.expect(*of("web.1", STARTING, RUNNING))
+        self.asked("run web.1 stub wait")
+
     def test_queue_update_ready(self):
         self.running("web.1")
         self.tell(db_1="Running(Ok)")
@@ -947,6 +998,15 @@ class StockServerFlows(Driven, stub.Case):
         self.expect()
         self.asked()
 
+    def test_queue_delete_said_again(self):
+        self.waiting_to_stop()
+        self.delete(self.deleted("web.1", user="NOT_PENDING_NOR_RUNNING"))
+        self.expect(*of("web.1", WAITS_TO_STOP))
+        self.asked()
+        self.tell(user_1="Removed")
+        self.expect(*of("web.1", STOPPING, REMOVED))
+        self.asked("stop web.1", "rm web.1")
+
     def test_queue_create_then_delete(self):
         self.waiting()
         self.delete(self.deleted("web.1"))
@@ -992,8 +1052,15 @@ class StockServerFlows(Driven, stub.Case):
 
     def test_queue_delete_then_hello(self):
         self.waiting_to_stop()
-        self.hello(self.added("web.1"))
+        self.server_hello(self.added("web.1"))
         self.expect(*of("web.1", RUNNING))
+        self.nothing_fires()
+
+    def test_queue_delete_then_hello_without(self):
+        self.waiting_to_stop()
+        self.server_hello()
+        self.expect(*of("web.1", STOPPING, REMOVED))
+        self.asked("stop web.1", "rm web.1")
         self.nothing_fires()
 
     def test_queue_update_create_then_delete(self):
@@ -1047,7 +1114,7 @@ class StockServerFlows(Driven, stub.Case):
     def test_again_after_hello(self):
         self.drive(self.added("web.1", after={"db": "SUCCEEDED"}), self.added("db.1"))
         self.expect(*of("web.1", WAITS), *of("db.1", STARTING, RUNNING))
-        self.hello(self.added("web.1", after={"db": "RUNNING"}), self.added("db.1"))
+        self.server_hello(self.added("web.1", after={"db": "RUNNING"}), self.added("db.1"))
         self.expect_each(*of("db.1", RUNNING), *of("web.1", STARTING, RUNNING))
         self.asked("run db.1 stub wait", "run web.1 stub wait")
 
@@ -1092,11 +1159,12 @@ class StockServerFlows(Driven, stub.Case):
         self.drive()
         self.tell(db_1="Running(Ok)")
         self.add(self.added("web.1", after={"db": "RUNNING"}))
-        self.expect(*of("web.1", STARTING, retry(1)))
+        self.seen(f"web.1 {retry(1)}")
         self.tell(db_1="Failed(ExecFailed)")
+        self.fence()
         self.podman.succeed()
-        self.expect(*of("web.1", RUNNING))
-        self.asked("run web.1 stub wait", "run web.1 stub wait")
+        self.expect_retries("web.1", RUNNING)
+        self.asked_only("run web.1 stub wait")
 
     # --- facade ---
 
@@ -1175,6 +1243,16 @@ class StockServerFlows(Driven, stub.Case):
         fresh.say(hello())
         self.assertEqual(fresh.hear(), ACCEPTED)
         self.asked("stop web.1", "rm web.1", "run web.2 stub wait")
+
+    def test_object_interface_rules(self):
+        pipes = self.connected_workload()
+        self.add(self.added("web.1", rules={"allowRules": [{"logRule": {"workloadNames": ["*"]}}]}))
+        self.expect(*of("web.1", STOPPING, REMOVED, STARTING, RUNNING))
+        self.assertFalse(pipes.is_heard())
+        fresh = Pipes(self, self.home("web.1") / "control_interface")
+        fresh.say(hello(), state_request("7", "desiredState"))
+        self.assertEqual([fresh.hear(), fresh.hear()], [ACCEPTED, denied("7")])
+        self.asked("stop web.1", "rm web.1", "run web.1 stub wait")
 
     def test_object_interface_goes(self):
         pipes = self.connected_workload()
@@ -1272,12 +1350,12 @@ class StockServerFlows(Driven, stub.Case):
     def test_create_fails(self):
         self.podman.fail("run", "no luck")
         self.drive(self.added("web.1", files=[{"mountPoint": "/a", "data": "a"}]))
-        self.expect(*of("web.1", STARTING, retry(1)))
-        self.assertFalse((self.home("web.1") / "files").exists())
+        self.seen(f"web.1 {retry(1)}")
+        self.wait_until(lambda: not (self.home("web.1") / "files").exists(), "there are no files between two tries")
         self.podman.succeed()
-        self.expect(*of("web.1", RUNNING))
+        self.expect_retries("web.1", RUNNING)
         self.assertTrue((self.home("web.1") / "files/a").exists())
-        self.asked("run web.1 stub wait", "run web.1 stub wait")
+        self.asked_only("run web.1 stub wait")
 
     # --- retry ---
 
@@ -1285,21 +1363,16 @@ class StockServerFlows(Driven, stub.Case):
     # [stest->swdd~agent-workload-control-loop-requests-retries-on-failing-retry-attempt~1]
     # [stest->swdd~agent-workload-control-loop-executes-retry~1]
     def test_retry_counts(self):
-        self.podman.fail("run", "no luck")
+        self.podman.fail("run", "no luck", times=2)
         self.drive(self.added("web.1"))
-        self.expect(*of("web.1", STARTING, retry(1)))
-        self.podman.fail("run", "still no luck")
-        self.expect(*of("web.1", retry(2, "Error: still no luck")))
-        self.podman.succeed()
-        self.expect(*of("web.1", RUNNING))
+        self.expect(*of("web.1", STARTING, retry(1), retry(2), RUNNING))
         self.asked(*["run web.1 stub wait"] * 3)
 
     def test_retry_without_end(self):
-        self.podman.fail("run", "no luck")
+        self.podman.fail("run", "no luck", times=2)
         self.drive(self.added("web.1"), config='retries = "unlimited"')
-        self.expect(*of("web.1", STARTING, "Pending(Starting) Retry 1: Error: no luck", "Pending(Starting) Retry 2: Error: no luck"))
-        self.podman.succeed()
-        self.expect(*of("web.1", RUNNING))
+        retries = [f"Pending(Starting) Retry {number}: Error: no luck" for number in (1, 2)]
+        self.expect(*of("web.1", STARTING, *retries, RUNNING))
         self.asked(*["run web.1 stub wait"] * 3)
 
     # [stest->swdd~agent-workload-control-loop-limits-retry-attempts~1]
@@ -1315,29 +1388,38 @@ class StockServerFlows(Driven, stub.Case):
     def test_retry_then_update(self):
         self.podman.fail("run", "no luck")
         self.drive(self.added("web.1"))
-        self.expect(*of("web.1", STARTING, retry(1)))
-        self.podman.succeed()
+        self.seen(f"web.1 {retry(1)}")
         self.add(self.added("web.2", "other"), without=[self.deleted("web.1")])
-        self.expect(*of("web.1", STOPPING, REMOVED), *of("web.2", STARTING, RUNNING))
-        self.asked("run web.1 stub wait", "run web.2 stub other")
+        self.expect_retries("web.1", STOPPING, REMOVED)
+        self.podman.calls()
+        self.seen(f"web.2 {retry(2)}")      # which comes later than one of web.1 would
+        self.podman.succeed()
+        self.expect_retries("web.2", RUNNING)
+        self.asked_only("run web.2 stub other")
 
     # [stest->swdd~agent-workload-control-loop-prevents-retries-on-other-workload-commands~1]
     def test_retry_then_delete(self):
         self.podman.fail("run", "no luck")
         self.drive(self.added("web.1"), self.added("db.1"))
-        self.expect_each(*of("web.1", STARTING, retry(1)), *of("db.1", STARTING, retry(1)))
+        self.seen(f"web.1 {retry(1)}")
         self.delete(self.deleted("web.1"))
-        self.expect(*of("web.1", STOPPING, REMOVED))
-        self.expect(*of("db.1", retry(2)))      # which was to come later than that of web
-        self.asked_in_any_order("run web.1 stub wait", *["run db.1 stub wait"] * 2)
+        self.expect_retries("web.1", STOPPING, REMOVED)
+        self.podman.calls()
+        self.seen(f"db.1 {retry(3)}")       # which comes later than one of web would
+        self.podman.succeed()
+        self.expect_retries("db.1", RUNNING)
+        self.asked_only("run db.1 stub wait")
 
     def test_retry_counted_anew(self):
         self.podman.fail("run", "no luck")
         self.drive(self.added("web.1"))
-        self.expect(*of("web.1", STARTING, retry(1), retry(2)))
+        self.seen(f"web.1 {retry(2)}")
         self.add(self.added("web.1"))
-        self.expect(*of("web.1", STOPPING, REMOVED, STARTING, retry(1)))
-        self.asked(*["run web.1 stub wait"] * 3)
+        self.expect_retries("web.1", STOPPING, REMOVED)
+        self.seen(f"web.1 {retry(1)}")
+        self.podman.succeed()
+        self.expect_retries("web.1", RUNNING)
+        self.asked_only("run web.1 stub wait")
 
     # --- update and delete ---
 
@@ -1362,10 +1444,10 @@ class StockServerFlows(Driven, stub.Case):
     def test_delete_without_container(self):
         self.podman.fail("run", "no luck")
         self.drive(self.added("web.1"))
-        self.expect(*of("web.1", STARTING, retry(1)))
+        self.seen(f"web.1 {retry(1)}")
         self.delete(self.deleted("web.1"))
-        self.expect(*of("web.1", STOPPING, REMOVED))
-        self.asked("run web.1 stub wait")
+        self.expect_retries("web.1", STOPPING, REMOVED)
+        self.asked_only("run web.1 stub wait")
 
     def test_change_delete_fails(self):
         self.running("web.1")
@@ -1502,19 +1584,37 @@ class StockServerFlows(Driven, stub.Case):
         self.expect(*of("web.1", LOST))
         self.asked()
 
+    def test_policy_unknown(self):
+        self.podman.fail("ps", "no luck")
+        self.drive(self.added("web.1", restart="ALWAYS"))
+        self.expect(*of("web.1", STARTING, "Failed(Unknown) Error getting state from Podman."))
+        self.podman.succeed()
+        self.expect(*of("web.1", RUNNING))
+        self.asked("run web.1 stub wait")
+
+    def test_policy_delete_fails(self):
+        self.running("web.1", restart="ON_FAILURE")
+        self.podman.fail("stop", "no luck")
+        self.podman.kill("web")
+        self.expect(*of("web.1", KILLED, STOPPING, "Stopping(DeleteFailed) Error: no luck"))
+        self.asked("stop web.1")
+        self.podman.succeed()
+        self.add(self.added("web.1"))
+        self.expect(*of("web.1", STOPPING, REMOVED, STARTING, RUNNING))
+        self.asked("stop web.1", "rm web.1", "run web.1 stub wait")
+
     def test_policy_retries(self):
         self.running("web.1", restart="ALWAYS")
         self.podman.fail("start", "no luck")
         self.podman.end("web")
-        self.expect(*of("web.1", SUCCEEDED, STARTING, retry(1)))
-        self.expect(*of("web.1", RUNNING))
+        self.expect(*of("web.1", SUCCEEDED, STARTING, retry(1), RUNNING))
         self.asked("start web.1", "stop web.1", "rm web.1", "run web.1 stub wait")
 
     # --- state checker ---
 
     def test_checker_differences(self):
         self.running("web.1", "db.1")
-        self.hello(self.added("web.1"), self.added("db.1"))     # lists them all again
+        self.server_hello(self.added("web.1"), self.added("db.1"))     # lists them all again
         self.expect_each(*of("web.1", RUNNING), *of("db.1", RUNNING))
         self.podman.end("web")
         self.expect(*of("web.1", SUCCEEDED))
@@ -1549,12 +1649,27 @@ class StockServerFlows(Driven, stub.Case):
 class StockServerRealEngine(Driven, harness.PodmanCase):
     """With podman itself."""
 
-    RUNTIMES = 'runtimes = ["podman"]'
+    RUNTIMES = 'runtimes = ["podman", "podman-kube"]'
     ENDS_WELL = "trap 'exit 0' TERM; sleep 1000 & wait"     # when it is told to
 
     def setUp(self):
         super().setUp()
         self.name = self.unique("stest")
+        self.pod_names = []
+
+    def remove_containers(self):
+        super().remove_containers()
+        for name in self.pod_names:
+            podman("pod", "rm", "--force", "--time", "0", "--ignore", name)
+        for volume in podman("volume", "ls", "--quiet").split():
+            if f".{self.name}." in volume:
+                podman("volume", "rm", volume)
+
+    def note(self, report):
+        """What podman does while it stops a container is seen, or not."""
+        instance = report.split()[0]
+        if self.latest.get(instance) != f"{instance} {STOPPING}" or report.endswith(REMOVED):
+            super().note(report)
 
     def workload(self, *script, **more):
         return harness.workload(self.name, *script, **more)
@@ -1568,7 +1683,8 @@ class StockServerRealEngine(Driven, harness.PodmanCase):
     def test_real_list(self):
         listed = [self.added("resumed.1"), self.added("reused.1", self.ENDS_WELL)]
         self.drive(*listed, self.added("replaced.1"), self.added("unneeded.1"))
-        self.expect_each(*[report for name in ("resumed.1", "reused.1", "replaced.1", "unneeded.1") for report in of(name, STARTING, RUNNING)])
+        first = ("resumed.1", "reused.1", "replaced.1", "unneeded.1")
+        self.expect_each(*[report for each in first for report in of(each, STARTING, RUNNING)])
         before = self.ids()
         self.worker.kill()
         self.end_well("reused")
@@ -1588,8 +1704,9 @@ class StockServerRealEngine(Driven, harness.PodmanCase):
         self.assertEqual(found["created"]["Labels"]["name"], f"created.2.{self.name}")
 
     def test_real_policies(self):
-        self.drive(self.added("never.1"), self.added("failing.1", restart="ON_FAILURE"), self.added("always.1", self.ENDS_WELL, restart="ALWAYS"))
-        self.expect_each(*[report for name in ("never.1", "failing.1", "always.1") for report in of(name, STARTING, RUNNING)])
+        self.drive(self.added("never.1"), self.added("failing.1", restart="ON_FAILURE"),
+                   self.added("always.1", self.ENDS_WELL, restart="ALWAYS"))
+        self.expect_each(*[report for each in ("never.1", "failing.1", "always.1") for report in of(each, STARTING, RUNNING)])
         before = self.ids()
         podman("kill", before["never"], before["failing"])
         self.end_well("always")
@@ -1598,6 +1715,26 @@ class StockServerRealEngine(Driven, harness.PodmanCase):
         after = self.ids()
         self.assertEqual((after["never"], after["always"]), (before["never"], before["always"]))
         self.assertNotEqual(after["failing"], before["failing"])
+
+    def test_real_kube(self):
+        self.pod_names.append(self.unique("pod").replace("_", "-"))
+        listed = self.added("web.1", runtime="podman-kube")
+        listed["workload"]["runtimeConfig"] = yaml.safe_dump({"manifest": yaml.safe_dump(pod(self.pod_names[0], self.ENDS_WELL))})
+        self.drive(listed)
+        self.expect(*of("web.1", STARTING, RUNNING))
+        container = f"{self.pod_names[0]}-c0"
+        before = podman("inspect", "--format={{.Id}}", container)
+        self.worker.kill()
+        podman("kill", "--signal", "TERM", container)
+        podman("wait", container)
+        self.drive_again(listed)
+        self.expect(*of("web.1", STARTING, RUNNING))
+        self.assertNotEqual(podman("inspect", "--format={{.Id}}", container), before)
+
+        self.add(self.added("web.2"), without=[self.deleted("web.1")])
+        self.expect(*of("web.1", STOPPING, REMOVED),
+                    *of("web.2", STARTING, "Pending(StartingFailed) Received a manifest for the wrong runtime: 'podman'"))
+        self.assertEqual(podman("ps", "--all", "--quiet", "--filter", f"name={container}"), "")
 
     def test_real_logs(self):
         self.drive(self.added("web.1", "echo one; echo two; echo three; sleep 1000"))
