@@ -5,6 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "base/strings.h"
+#include "text/manifest_fields.h"
+
 namespace tiphys::cli {
 namespace {
 
@@ -39,6 +42,22 @@ configs:
   c: [a, {b: c}]
 )")),
             Lines{});
+}
+
+TEST(ManifestCheck, FindsNothingWrongWithTheExamplesOfTheFields) {
+  const FieldSpec& manifest = manifest_fields();
+  EXPECT_EQ(violations(std::string(manifest.example)), Lines{});
+  for (const auto& field : manifest.below) {
+    const std::string version = field.name == "apiVersion" ? "" : "apiVersion: v1\n";
+    EXPECT_EQ(violations(concat(version, field.example)), Lines{}) << field.name;
+  }
+  for (const auto& field : manifest.find("workloads")->below.front().below) {
+    std::string lines = "apiVersion: v1\nworkloads:\n  w:\n";
+    for (const std::string_view needed : {"runtime", "runtimeConfig"})
+      if (needed != field.name) lines += concat("    ", needed, ": x\n");
+    for (const auto line : split(field.example, '\n')) lines += concat("    ", line, "\n");
+    EXPECT_EQ(violations(lines), Lines{}) << field.name;
+  }
 }
 
 TEST(ManifestCheck, NamesTheMissingField) {
