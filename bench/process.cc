@@ -157,6 +157,21 @@ double MeasuredProcess::cpu_seconds() const {
   return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
 }
 
+double MeasuredProcess::cpu_seconds_with_children() const {
+  std::ifstream file("/proc/" + std::to_string(pid_) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  // The name, which stands in brackets, may hold anything.
+  std::istringstream words(text.substr(text.rfind(')') + 1));
+  constexpr int kBefore = 13;  // fields between the name and the times of the children
+  std::string skipped;
+  for (int i = 0; i < kBefore; ++i) words >> skipped;
+  double user = 0;
+  double system = 0;
+  words >> user >> system;
+  return cpu_seconds() + (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
 Result<MeasuredProcess::Memory> MeasuredProcess::memory() const {
   const std::string path = "/proc/" + std::to_string(pid_) + "/smaps_rollup";
   std::ifstream file(path);

@@ -32,6 +32,8 @@ class MeasuredProcess {
 
   // All threads, since the start.
   [[nodiscard]] double cpu_seconds() const;
+  // And what its children have used that have ended; to a hundredth of a second.
+  [[nodiscard]] double cpu_seconds_with_children() const;
   struct Memory {
     double
         all_bytes;  // proportional set size: its own pages, and its share of those that others have too

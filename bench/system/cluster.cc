@@ -159,17 +159,15 @@ Status Cluster::begin(const ClusterOptions& options) {
   port_ = free_port();
   const std::string address = concat("127.0.0.1:", std::to_string(port_));
   std::vector<std::string> server{programs_ / "ank-server", "-a", address};
-  std::vector<std::string> agent{programs_ / "ank-agent",
-                                 "-n",
-                                 agent_name_,
-                                 "-r",
-                                 folder_.path(""),
-                                 "-s",
-                                 concat(options.has_tls ? "https://" : "http://", address)};
+  std::vector<std::string> agent;
   std::optional<host::TlsMaterial> commander_tls;
   const auto add = [](std::vector<std::string>& to, const std::vector<std::string>& words) {
     to.insert(to.end(), words.begin(), words.end());
   };
+  if (!options.agent_environment.empty()) agent.emplace_back("env");  // it becomes the agent
+  add(agent, options.agent_environment);
+  add(agent, {programs_ / "ank-agent", "-n", agent_name_, "-r", folder_.path(""), "-s",
+              concat(options.has_tls ? "https://" : "http://", address)});
   if (options.has_tls) {
     const auto ca = host::make_ca();
     commander_tls = host::issue(ca, {.names = {"ank"}});

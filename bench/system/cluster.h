@@ -70,6 +70,7 @@ class Commander {
 struct ClusterOptions {
   std::filesystem::path programs;  // that holds ank-server and ank-agent
   bool has_tls = false;
+  std::vector<std::string> agent_environment = {};  // NAME=value, besides ours
 };
 
 class Cluster {

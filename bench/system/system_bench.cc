@@ -21,31 +21,17 @@
 #include "bench/harness.h"
 #include "bench/process.h"
 #include "bench/system/cluster.h"
+#include "bench/system/measuring.h"
 
 namespace tiphys::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using Figures = Result<std::vector<double>>;
 namespace fs = std::filesystem;
 
 constexpr int kWorkloads = 1000;
 constexpr int kKills = 20;
 constexpr auto kSettle = std::chrono::seconds(3);
 constexpr auto kIdle = std::chrono::seconds(10);
-
-double ms_since(Clock::time_point began) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - began).count();
-}
-
-Status succeed(const std::vector<std::string>& command) {
-  if (auto output = output_of(command); !output) return fail(output.error());
-  return {};
-}
-
-Round constant(const std::vector<double>& figures) {
-  return [=]() -> Figures { return figures; };
-}
 
 // --- B1: start ---
 
@@ -156,16 +142,6 @@ std::vector<Line> idle_lines(const std::string& how) {
 
 // --- B4, B9: real containers ---
 
-std::string manifest_of(const std::string& agent, const std::string& image, int workloads) {
-  std::string text = "apiVersion: v1\nworkloads:\n";
-  for (int i = 0; i < workloads; ++i)
-    text += concat("  bench_", std::to_string(i), ":\n    agent: ", agent,
-                   "\n    runtime: podman\n    restartPolicy: NEVER\n    runtimeConfig: |\n"
-                   "      image: ",
-                   image, "\n      commandArgs: [\"sleep\", \"600\"]\n");
-  return text;
-}
-
 Round bare_run(const std::string& image) {
   return [=]() -> Figures {
     const std::string name = concat("tiphys-bench-", std::to_string(::getpid()));
@@ -179,8 +155,8 @@ Round bare_run(const std::string& image) {
 Round apply_one(const fs::path& programs, const std::string& image) {
   return [=]() -> Figures {
     TIPHYS_TRY(const auto cluster, Cluster::start({.programs = programs}));
-    const std::string manifest =
-        cluster->folder().write("manifest.yaml", manifest_of(cluster->agent_name(), image, 1));
+    const std::string manifest = cluster->folder().write(
+        "manifest.yaml", manifest_of(cluster->agent_name(), 1, {.image = image}));
     auto seconds = seconds_of(cluster->ank({"apply", manifest}));
     TIPHYS_REQUIRE(succeed(cluster->ank({"apply", "-d", manifest})));
     if (!seconds) return fail(seconds.error());
@@ -219,8 +195,8 @@ Result<std::vector<double>> kill_all(Cluster& cluster) {
 Round kill_until_heard(const fs::path& programs, const std::string& image) {
   return [=]() -> Figures {
     TIPHYS_TRY(const auto cluster, Cluster::start({.programs = programs}));
-    const std::string manifest =
-        cluster->folder().write("manifest.yaml", manifest_of(cluster->agent_name(), image, kKills));
+    const std::string manifest = cluster->folder().write(
+        "manifest.yaml", manifest_of(cluster->agent_name(), kKills, {.image = image}));
     TIPHYS_REQUIRE(succeed(cluster->ank({"apply", manifest})));
     auto times = kill_all(*cluster);
     TIPHYS_REQUIRE(succeed(cluster->ank({"apply", "-d", manifest})));
@@ -231,30 +207,6 @@ Round kill_until_heard(const fs::path& programs, const std::string& image) {
 const std::vector<Line> kKillLines{
     {.name = "B9 container killed until heard: median", .unit = "ms", .budget = at_most(1)},
     {.name = "B9 container killed until heard: longest", .unit = "ms", .budget = at_most(1)}};
-
-struct SystemOptions {
-  Options common;
-  std::string peer_dir;
-  std::string image = "localhost/tiphys/busybox:1";
-};
-
-Result<SystemOptions> parse(const std::vector<std::string>& words) {
-  SystemOptions options;
-  std::vector<std::string> rest;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    std::string* value = words[i] == "--peer-dir" ? &options.peer_dir
-                         : words[i] == "--image"  ? &options.image
-                                                  : nullptr;
-    if (value == nullptr) {
-      rest.push_back(words[i]);
-      continue;
-    }
-    if (++i == words.size()) return fail(Code::kInvalidArgument, words[i - 1] + " needs a value");
-    *value = words[i];
-  }
-  TIPHYS_TRY(options.common, parse_options(rest));
-  return options;
-}
 
 void against_floors(Report& report, const SystemOptions& options, const fs::path& ours,
                     const std::string& text, const std::string& file) {
@@ -323,7 +275,7 @@ int run(const SystemOptions& options) {
 }  // namespace tiphys::bench
 
 int main(int argc, char** argv) {
-  const auto options = tiphys::bench::parse({argv + 1, argv + argc});
+  const auto options = tiphys::bench::parse_system_options({argv + 1, argv + argc});
   if (!options) {
     std::fprintf(stderr, "system-bench: %s\n", options.error().message.c_str());
     return 2;
