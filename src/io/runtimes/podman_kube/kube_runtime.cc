@@ -66,6 +66,7 @@ KubeRuntime::KubeRuntime(podman::PodmanEngine& engine, shell::Strand& strand, sh
                          shell::Log& log)
     : engine_(engine),
       strand_(strand),
+      timers_(timers),
       log_(log),
       watches_({.list = [this](auto sink) { list_states(std::move(sink)); },
                 .listen =
@@ -93,6 +94,8 @@ void KubeRuntime::create(WorkloadSpecPtr spec, std::optional<ContainerId>,
                          std::function<void(CreateResult<ContainerId>)> sink) {
   auto config = config_to_play(*spec, equipment);
   if (!config) return sink(tl::unexpected(config.error()));
+  ++creations_;
+  knows_of_none_ = false;
   auto creation = std::make_shared<Creation>(Creation{
       spec->instance(), spec->workload().runtime_config, *std::move(config), std::move(sink)});
   // What an earlier failure left may still be in the way; whether it can be cleared now, the play will show.
@@ -309,14 +312,25 @@ void KubeRuntime::load_pods(const InstanceName& instance, Played played,
 // [impl->swdd~podman-kube-list-existing-workloads-using-config-volumes~1]
 void KubeRuntime::list(const AgentName& agent,
                        std::function<void(Result<std::vector<FoundWorkload>>)> sink) {
+  if (knows_of_none_)
+    return strand_.post([sink = std::move(sink)] { sink(std::vector<FoundWorkload>()); });
   engine_.run("volumes", {Purpose::kOther, list_volumes_arguments(agent)},
-              [this, agent, sink = std::move(sink)](const Result<std::string>& output) mutable {
+              [this, agent, creations = creations_,
+               sink = std::move(sink)](const Result<std::string>& output) mutable {
                 if (!output) return sink(fail(output.error()));
                 auto instances = parse_config_volumes(*output, agent);
+                if (instances.empty() && creations == creations_) remember_none();
                 load_all(instances, [this, instances, sink = std::move(sink)]() mutable {
                   tell_found(std::move(instances), std::move(sink));
                 });
               });
+}
+
+void KubeRuntime::remember_none() {
+  if (std::exchange(knows_of_none_, true)) return;
+  timers_.after(kNoVolumesLife, [this, creations = creations_] {
+    if (creations == creations_) knows_of_none_ = false;
+  });
 }
 
 void KubeRuntime::load_all(std::vector<InstanceName> instances, const std::function<void()>& done) {

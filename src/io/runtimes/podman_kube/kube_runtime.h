@@ -13,6 +13,7 @@
 //
 // The containers are in the listing that all users of this podman share, see CommandEngine. Everything on the strand.
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "base/instant.h"
 #include "io/runtimes/podman/podman_engine.h"
 #include "io/runtimes/podman_kube/kube_config.h"
 #include "shell/log.h"
@@ -32,6 +34,11 @@ namespace tiphys::kube {
 
 // [impl->swdd~podman-kube-name-returns-podman-kube~1]
 inline constexpr const char* kKubeRuntime = "podman-kube";
+
+// Only we make the volumes by which workloads are found, so where there were none there will be none, unless an agent before
+// us has left a command that makes one later than we looked. For such a latecomer we look again after this time. While
+// nothing happens, asking podman is what costs an agent most.
+inline constexpr Duration kNoVolumesLife = std::chrono::minutes(10);
 
 // [impl->swdd~podman-kube-implements-runtime-connector~1]
 // [impl->swdd~podman-kube-implements-runtime-state-getter~1]
@@ -94,6 +101,7 @@ class KubeRuntime final : public shell::Runtime {
   void load_pods(const InstanceName& instance, Played played,
                  std::function<void(Result<std::optional<Played>>)> done);
   void load_all(std::vector<InstanceName> instances, const std::function<void()>& done);
+  void remember_none();
   void tell_found(std::vector<InstanceName> instances,
                   std::function<void(Result<std::vector<agent::FoundWorkload>>)> sink);
 
@@ -104,8 +112,12 @@ class KubeRuntime final : public shell::Runtime {
 
   podman::PodmanEngine& engine_;
   shell::Strand& strand_;
+  shell::Timers& timers_;
   shell::Log& log_;
 
+  // The last listing found no volumes, and none have been made here since.
+  bool knows_of_none_ = false;
+  std::uint64_t creations_ = 0;
   std::map<InstanceName, Played> played_;
   std::map<InstanceName, Half> halves_;  // that could not be taken away yet
   // Without containers these are not gone yet: that is told by the answer, once the volumes are gone as well.

@@ -472,6 +472,36 @@ TEST_F(KubeRuntimeTest, WithoutItsPodsAWorkloadCountsAsEnded) {
   EXPECT_EQ(folder_.read("downed"), kManifest);
 }
 
+TEST_F(KubeRuntimeTest, WhereNothingWasFoundOrMadePodmanIsNotAskedAgainForAWhile) {
+  create(config_);
+  const auto volume = folder_.path(concat("volume-", name_, ".config"));
+  std::filesystem::rename(volume, folder_.path("late"));
+  begin();
+  taken_calls();
+  EXPECT_EQ(found(), Lines{});
+  EXPECT_EQ(taken_calls().size(), 1U);
+  EXPECT_EQ(found(), Lines{});
+  EXPECT_EQ(taken_calls(), Lines{});
+
+  // A command of the agent before us was late.
+  std::filesystem::rename(folder_.path("late"), volume);
+  EXPECT_EQ(timers_.pauses, std::vector<Duration>{kNoVolumesLife});
+  timers_.fire();
+  EXPECT_EQ(found(), (Lines{concat(name_, " Running(Ok)")}));
+  EXPECT_EQ(found(), (Lines{concat(name_, " Running(Ok)")}));
+}
+
+TEST_F(KubeRuntimeTest, WhatIsMadeAfterAnEmptyListingIsFound) {
+  EXPECT_EQ(found(), Lines{});
+  create(config_);
+  EXPECT_EQ(found(), (Lines{concat(name_, " Running(Ok)")}));
+  error_of_remove(config_);
+  EXPECT_EQ(found(), Lines{});
+  create(config_);
+  timers_.fire();  // of the memories that are gone already
+  EXPECT_EQ(found(), (Lines{concat(name_, " Running(Ok)")}));
+}
+
 TEST_F(KubeRuntimeTest, AListingThatFailsIsAnError) {
   create(config_);
   begin();
