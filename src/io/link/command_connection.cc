@@ -151,6 +151,45 @@ asio::awaitable<Result<FromServer>> CommandConnection::receive(Deadline deadline
   }
 }
 
+namespace {
+
+struct Question {
+  std::optional<Result<DryRunResponse>> response;
+  std::optional<Status> ending;
+};
+
+}  // namespace
+
+asio::awaitable<Result<DryRunResponse>> CommandConnection::dry_run(DryRunRequest request,
+                                                                   Deadline deadline) {
+  const auto impl = impl_;
+  const auto question = std::make_shared<Question>();
+  const auto call = impl->channel->call(std::string(kDryRunUpdate));
+  call->start([weak = impl->weak_from_this(), question](rpc::CallEvent event) {
+    match(
+        std::move(event),
+        [&](const rpc::Message& e) { question->response = wire::decode_dry_run_response(e.bytes); },
+        [&](const rpc::Finished& e) { question->ending = e.outcome.status; }, [](const auto&) {});
+    if (const auto self = weak.lock()) self->wake.cancel();
+  });
+  call->send({wire::encode(request)});
+  call->half_close();
+  call->want();
+  while (!question->ending) {
+    const bool is_late = deadline && std::chrono::steady_clock::now() >= *deadline;
+    if (impl->is_interrupted || is_late) {
+      call->cancel();
+      co_return impl->is_interrupted ? fail(Code::kCancelled, "interrupted")
+                                     : fail(Code::kDeadlineExceeded, "the server does not answer");
+    }
+    auto waiting = impl->wait(deadline);
+    co_await std::move(waiting);
+  }
+  if (!*question->ending) co_return fail(question->ending->error());
+  if (!question->response) co_return fail(Code::kInternal, "the server's answer is empty");
+  co_return *std::move(question->response);
+}
+
 void CommandConnection::interrupt() {
   impl_->is_interrupted = true;
   impl_->wake.cancel();

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "io/host/resolver.h"
 #include "io/host/tls_files.h"
+#include "model/extension.h"
 #include "model/messages.h"
 #include "model/protocol_version.h"
 
@@ -56,6 +57,13 @@ class CommandConnection {
   //   kCancelled          by interrupt()
   //   kAborted            the call is over
   boost::asio::awaitable<Result<FromServer>> receive(Deadline deadline = std::nullopt);
+  // What an update would do, in a call of its own over the same connection; after open().
+  //   kUnimplemented      the server is none of ours
+  //   kDeadlineExceeded   it does not answer in time
+  //   kCancelled          by interrupt()
+  //   others              as the server, or the connection, ended the call
+  boost::asio::awaitable<Result<DryRunResponse>> dry_run(DryRunRequest request,
+                                                         Deadline deadline = std::nullopt);
   // Whatever waits, and every later receive(), ends with kCancelled; what can be sent without waiting still is. For
   // signals.
   void interrupt();

@@ -37,8 +37,11 @@ class CommandConnectionTest : public ::testing::Test {
   }
 
  protected:
-  void listen(std::optional<host::TlsContext> tls = std::nullopt) {
+  void listen(std::optional<host::TlsContext> tls = std::nullopt,
+              std::vector<std::pair<std::string_view, rpc::Handler>> more = {}) {
     rpc::ListenOptions options;
+    for (auto& [method, handler] : more)
+      options.handlers.add(std::string(method), std::move(handler));
     for (const auto method : {kConnectCli, kConnectCommand})
       options.handlers.add(std::string(method),
                            {.take = [this](const auto& call) { serve(call); }});
@@ -184,6 +187,48 @@ TEST_F(CommandConnectionTest, TellsWhatCameBeforeTheServerEnded) {
   const auto ending = run(commander.receive());
   EXPECT_EQ(ending, fail(Code::kAborted, "the server shuts down"));
   run(commander.say_goodbye());
+}
+
+TEST_F(CommandConnectionTest, AsksWhatAnUpdateWouldDo) {
+  const DryRunRequest question{{Tree(Tree::Map()), {"desiredState.workloads.web"}}};
+  const DryRunResponse plan = DryRun{{}, {"careful"}, {}};
+  std::optional<DryRunRequest> asked;
+  rpc::Handler planner{.take = [&](const std::shared_ptr<rpc::ServerCall>& call) {
+    call->start([&, weak = std::weak_ptr(call)](rpc::CallEvent event) {
+      const auto* message = std::get_if<rpc::Message>(&event);
+      const auto self = weak.lock();
+      if (message == nullptr || !self) return;
+      asked = *wire::decode_dry_run_request(message->bytes);
+      self->send({wire::encode(plan)});
+      self->finish({});
+    });
+    call->want();
+  }};
+  listen({}, {{kDryRunUpdate, std::move(planner)}});
+  auto& commander = connect();
+  ASSERT_TRUE(run(commander.open()));
+  EXPECT_EQ(run(commander.dry_run(question)), plan);
+  EXPECT_EQ(asked, question);
+  EXPECT_TRUE(run(commander.send(Request{"1", CompleteStateRequest{}})));
+  EXPECT_EQ(run(commander.receive()), kAnswer) << "the conversation goes on";
+}
+
+TEST_F(CommandConnectionTest, TellsWhyNobodyAnswersAQuestion) {
+  std::shared_ptr<rpc::ServerCall> silent;
+  listen({}, {{kDryRunUpdate, {.take = [&](const auto& call) { silent = call; }}}});
+  auto& commander = connect();
+  ASSERT_TRUE(run(commander.open()));
+  EXPECT_EQ(run(commander.dry_run({}, in(5ms))).error().code, Code::kDeadlineExceeded);
+  commander.interrupt();
+  EXPECT_EQ(run(commander.dry_run({})).error().code, Code::kCancelled);
+  silent.reset();
+}
+
+TEST_F(CommandConnectionTest, FindsOutThatAServerKnowsNoDryRuns) {
+  listen();
+  auto& commander = connect();
+  ASSERT_TRUE(run(commander.open()));
+  EXPECT_EQ(run(commander.dry_run({})).error().code, Code::kUnimplemented);
 }
 
 TEST_F(CommandConnectionTest, SpeaksTlsToTheNameOfEveryServer) {
