@@ -10,6 +10,7 @@
 #include "base/strings.h"
 #include "cli/apply.h"
 #include "cli/explain.h"
+#include "cli/plan_report.h"
 #include "cli/session.h"
 #include "cli/settings.h"
 #include "io/link/security.h"
@@ -109,11 +110,11 @@ class Preparation {
     return match(
         command, [](const GetState& c) -> Prepared<Task> { return ShowState{c.format, c.masks}; },
         [](const GetWorkloads& c) -> Prepared<Task> {
-          if (c.watch) return WatchWorkloads{c.filter};
-          return ShowWorkloads{c.filter};
+          if (c.watch) return WatchWorkloads{c.filter, c.listing};
+          return ShowWorkloads{c.filter, c.listing};
         },
-        [](const GetAgents&) -> Prepared<Task> { return ShowAgents{}; },
-        [](const GetConfigs&) -> Prepared<Task> { return ShowConfigs{}; },
+        [](const GetAgents& c) -> Prepared<Task> { return ShowAgents{c.listing}; },
+        [](const GetConfigs& c) -> Prepared<Task> { return ShowConfigs{c.listing}; },
         [](const GetEvents& c) -> Prepared<Task> { return c; },
         [&](const SetState& c) { return set_state(c); },
         [](const DeleteWorkloads& c) -> Prepared<Task> {
@@ -124,11 +125,11 @@ class Preparation {
         },
         [](const RunWorkload& c) -> Prepared<Task> { return run_workload(c); },
         [&](const Apply& c) { return apply(c, settings); },
-        [&](const Plan&) -> Prepared<Task> { return unsupported("plan"); },
+        [&](const Plan& c) { return plan(c, settings); },
         [](const Logs& c) -> Prepared<Task> { return c; },
-        [&](const WaitFor&) -> Prepared<Task> { return unsupported("wait"); },
-        [&](const DescribeWorkloads&) -> Prepared<Task> { return unsupported("describe"); },
-        [&](const DescribeAgents&) -> Prepared<Task> { return unsupported("describe"); },
+        [](const WaitFor& c) -> Prepared<Task> { return c; },
+        [](const DescribeWorkloads& c) -> Prepared<Task> { return c; },
+        [](const DescribeAgents& c) -> Prepared<Task> { return c; },
         [&](const Explain& c) -> Prepared<Task> {
           const auto text = explain(c.field, console_.width());
           return text ? printed(*text) : failed(text.error().message);
@@ -144,9 +145,6 @@ class Preparation {
   tl::unexpected<Ended> printed(std::string_view text) {
     console_.print(text);
     return tl::unexpected(Ended{0});
-  }
-  tl::unexpected<Ended> unsupported(std::string_view feature) {
-    return failed(concat(feature, " is not supported by this version"));
   }
 
   std::optional<std::string> config_path(const GivenOptions& given) {
@@ -205,9 +203,9 @@ class Preparation {
     return ChangeState{kWrapper, {*std::move(state), command.masks}};
   }
 
-  Prepared<std::vector<ManifestText>> manifests(const Apply& command) {
+  Prepared<std::vector<ManifestText>> manifests(const std::vector<std::string>& files) {
     std::vector<ManifestText> manifests;
-    if (command.files.front() == "-") {
+    if (files.front() == "-") {
       auto text = console_.read_stdin();
       if (!text)
         return failed(command_error(
@@ -215,7 +213,7 @@ class Preparation {
       manifests.push_back({"stdin", *std::move(text)});
       return manifests;
     }
-    for (const auto& file : command.files) {
+    for (const auto& file : files) {
       auto text = read_file(file);
       if (!text && text.error().code == Code::kNotFound)
         return failed(command_error("", concat("File '", file, "' not found!")));
@@ -227,20 +225,48 @@ class Preparation {
     return manifests;
   }
 
-  Prepared<Task> apply(const Apply& command, const Settings& settings) {
-    const auto texts = manifests(command);
+  // None when there is nothing to update. `warn` is told what users should know of the manifests.
+  template <class Warn>
+  Prepared<std::optional<UpdateStateRequest>> update_of(const std::vector<std::string>& files,
+                                                        const ApplyOptions& options,
+                                                        const Settings& settings, Warn warn) {
+    const auto texts = manifests(files);
     if (!texts) return tl::unexpected(texts.error());
     if (settings.verbose)
       for (const auto& manifest : *texts) console_.debug(concat("Checking ", manifest.name));
-    ApplyPlan plan = plan_apply(*texts, {command.agent, command.deletes});
+    ApplyPlan plan = plan_apply(*texts, options);
     if (!settings.quiet)
-      for (const auto& warning : plan.warnings) console_.print(warning + "\n");
+      for (const auto& warning : plan.warnings) warn(warning + "\n");
     if (!plan.request) return failed(command_error("", plan.request.error().message));
-    if (!*plan.request) {
+    return *std::move(plan.request);
+  }
+
+  Prepared<Task> apply(const Apply& command, const Settings& settings) {
+    if (command.dry_run)
+      return plan({command.files, command.agent, command.deletes, command.detailed_exit_code,
+                   PlanFormat::kText},
+                  settings);
+    auto request = update_of(command.files, {command.agent, command.deletes}, settings,
+                             [this](const std::string& warning) { console_.print(warning); });
+    if (!request) return tl::unexpected(request.error());
+    if (!*request) {
       if (!settings.quiet) console_.print("Nothing to update.\n");
       return tl::unexpected(Ended{0});
     }
-    return ChangeState{"", **std::move(plan.request)};
+    return ChangeState{"", **std::move(request)};
+  }
+
+  // As apply, with a stdout that is for the plan alone.
+  Prepared<Task> plan(const Plan& command, const Settings& settings) {
+    auto request =
+        update_of(command.files, {command.agent, command.deletes}, settings,
+                  [this](const std::string& warning) { console_.print_to_stderr(warning); });
+    if (!request) return tl::unexpected(request.error());
+    if (!*request) {
+      console_.print(to_text(UpdateReport{}, command.format, console_.width()));
+      return tl::unexpected(Ended{0});
+    }
+    return PlanUpdate{**std::move(request), command.format, command.detailed_exit_code};
   }
 
   const Environment& environment_;

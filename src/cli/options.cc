@@ -14,6 +14,7 @@
 #include "base/strings.h"
 #include "base/version.h"
 #include "cli/command_table.h"
+#include "cli/listing.h"
 #include "cli/nearest.h"
 
 namespace tiphys::cli {
@@ -216,7 +217,7 @@ OutputFormat state_format(const Given& given) {
   return given.value("o") == "json" ? OutputFormat::kJson : OutputFormat::kYaml;
 }
 
-Listing listing_of(const Given& given) {
+Listing listing_of(const Given& given, ListKind kind) {
   Listing listing;
   const auto format = given.value("o");
   if (format == "wide") listing.format = ListFormat::kWide;
@@ -225,6 +226,12 @@ Listing listing_of(const Given& given) {
   if (format == "yaml") listing.format = ListFormat::kYaml;
   listing.has_headers = !given.is_set("no-headers");
   listing.sort_by = given.value("sort-by");
+  if (listing.sort_by && !is_column(kind, *listing.sort_by)) {
+    const auto columns = column_names(kind);
+    throw UsageError{concat("invalid value '", *listing.sort_by,
+                            "' for '--sort-by <COLUMN>'\n  [columns: ", join(columns, ", "), "]",
+                            suggestion(column_name(*listing.sort_by), columns, "column"))};
+  }
   return listing;
 }
 
@@ -267,7 +274,7 @@ WaitFor::Goal goal_of(const Given& given) {
 Command get_workloads(const Given& given) {
   GetWorkloads command{{given.value("agent"), given.value("state"), given.words()},
                        given.is_set("watch"),
-                       listing_of(given)};
+                       listing_of(given, ListKind::kWorkloads)};
   const ListFormat format = command.listing.format;
   if (command.watch && format != ListFormat::kTable && format != ListFormat::kWide)
     throw UsageError{concat("the argument '--watch' cannot be used with '-o ", *given.value("o"),
@@ -306,8 +313,10 @@ constexpr Reader kReaders[] = {
     {"ank get state",
      [](const Given& g) -> Command { return GetState{state_format(g), g.words()}; }},
     {"ank get workload", get_workloads},
-    {"ank get agent", [](const Given& g) -> Command { return GetAgents{listing_of(g)}; }},
-    {"ank get config", [](const Given& g) -> Command { return GetConfigs{listing_of(g)}; }},
+    {"ank get agent",
+     [](const Given& g) -> Command { return GetAgents{listing_of(g, ListKind::kAgents)}; }},
+    {"ank get config",
+     [](const Given& g) -> Command { return GetConfigs{listing_of(g, ListKind::kConfigs)}; }},
     {"ank get events",
      [](const Given& g) -> Command {
        return GetEvents{state_format(g), g.is_set("include-current-state"), g.words()};

@@ -24,7 +24,7 @@ enum class PlanFormat : std::uint8_t { kText, kJson, kYaml };
 struct Listing {
   ListFormat format = ListFormat::kTable;
   bool has_headers = true;
-  std::optional<std::string> sort_by;  // the name of a column
+  std::optional<std::string> sort_by{};  // the name of a column
 };
 
 struct GetState {
@@ -92,7 +92,7 @@ struct WaitFor {
 
   std::vector<std::string> names;
   Goal goal = Goal::kRunning;
-  std::optional<std::chrono::milliseconds> timeout;  // none: for ever
+  std::optional<std::chrono::milliseconds> timeout{};  // none: for ever
 };
 struct DescribeWorkloads {
   std::vector<std::string> names;

@@ -213,5 +213,15 @@ TEST(Options, PrintHelpAsAnErrorWhereACommandIsMissing) {
   }
 }
 
+TEST(Options, RefuseToSortByWhatIsNoColumn) {
+  const Printout printout = printed({"get", "agents", "--sort-by", "CPU_usge"});
+  EXPECT_EQ(printout.kind, Printout::Kind::kUsageError);
+  EXPECT_TRUE(
+      printout.text.starts_with("invalid value 'CPU_usge' for '--sort-by <COLUMN>'\n"
+                                "  [columns: name, workloads, cpu-usage, free-memory, tags]\n\n"
+                                "  tip: a similar column exists: 'cpu-usage'\n"))
+      << printout.text;
+}
+
 }  // namespace
 }  // namespace tiphys::cli

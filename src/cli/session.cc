@@ -9,12 +9,16 @@
 
 #include "base/match.h"
 #include "base/strings.h"
+#include "cli/describe_task.h"
 #include "cli/events.h"
+#include "cli/listing.h"
 #include "cli/logs.h"
+#include "cli/plan_task.h"
 #include "cli/state_keys.h"
 #include "cli/table.h"
 #include "cli/talk.h"
 #include "cli/wait_display.h"
+#include "cli/wait_task.h"
 #include "cli/workload_table.h"
 #include "io/host/resolver.h"
 #include "shell/workers.h"
@@ -75,24 +79,26 @@ class Performer {
     if (!state) co_return fail(state.error());
     std::vector<WorkloadRow> rows = workload_rows(*state);
     std::erase_if(rows, [&](const WorkloadRow& row) { return !task.filter.accepts(row); });
-    print(workload_table(rows), LastColumn::kWrap);
+    console_.print(list_workloads(rows, *state, task.listing, console_.width()));
     co_return 0;
   }
 
-  asio::awaitable<Result<int>> carry_out(ShowAgents) {
+  asio::awaitable<Result<int>> carry_out(ShowAgents task) {
     auto asking = talk_.complete_state({});
     const auto state = co_await std::move(asking);
     if (!state) co_return fail(state.error());
-    print(agent_table(*state), LastColumn::kCut);
+    console_.print(list_agents(*state, task.listing, console_.width()));
     co_return 0;
   }
 
-  asio::awaitable<Result<int>> carry_out(ShowConfigs) {
-    std::vector<std::string> masks{"desiredState.configs"};
+  asio::awaitable<Result<int>> carry_out(ShowConfigs task) {
+    // Who uses a config item is said on demand only: workloads may be many.
+    const bool needs_users = task.listing.format != ListFormat::kTable || task.listing.sort_by;
+    std::vector<std::string> masks{needs_users ? "desiredState" : "desiredState.configs"};
     auto asking = talk_.complete_state(std::move(masks));
     const auto state = co_await std::move(asking);
     if (!state) co_return fail(state.error());
-    print(config_table(*state), LastColumn::kCut);
+    console_.print(list_configs(*state, task.listing, console_.width()));
     co_return 0;
   }
 
@@ -100,17 +106,18 @@ class Performer {
   asio::awaitable<Result<int>> carry_out(WatchWorkloads task) {
     Reprinter reprinter(console_.is_terminal());
     Rows rows;
+    Result<Tree> state;
     bool is_current = false;
     while (true) {
       if (!is_current) {
         auto asking = talk_.complete_state({});
-        const auto state = co_await std::move(asking);
+        state = co_await std::move(asking);
         if (!state) co_return fail(state.error());
         rows.clear();
         for (auto& row : workload_rows(*state)) rows.emplace(row.instance, row);
         is_current = true;
       }
-      show(task.filter, rows, reprinter);
+      show(task, rows, *state, reprinter);
       auto waiting = talk_.next_states(std::nullopt);
       const auto states = co_await std::move(waiting);
       if (!states) co_return fail(states.error());
@@ -152,6 +159,30 @@ class Performer {
   }
   asio::awaitable<Result<int>> carry_out(Logs task) {
     LogsTask performer(talk_, settings_, console_);
+    auto performing = performer.perform(std::move(task));
+    const auto performed = co_await std::move(performing);
+    co_return performed;
+  }
+  asio::awaitable<Result<int>> carry_out(PlanUpdate task) {
+    PlanTask performer(talk_, console_);
+    auto performing = performer.perform(std::move(task));
+    const auto performed = co_await std::move(performing);
+    co_return performed;
+  }
+  asio::awaitable<Result<int>> carry_out(WaitFor task) {
+    WaitTask performer(talk_, settings_, console_);
+    auto performing = performer.perform(std::move(task));
+    const auto performed = co_await std::move(performing);
+    co_return performed;
+  }
+  asio::awaitable<Result<int>> carry_out(DescribeWorkloads task) {
+    DescribeTask performer(talk_, console_);
+    auto performing = performer.perform(std::move(task));
+    const auto performed = co_await std::move(performing);
+    co_return performed;
+  }
+  asio::awaitable<Result<int>> carry_out(DescribeAgents task) {
+    DescribeTask performer(talk_, console_);
     auto performing = performer.perform(std::move(task));
     const auto performed = co_await std::move(performing);
     co_return performed;
@@ -201,16 +232,13 @@ class Performer {
     return true;
   }
 
-  void show(const WorkloadFilter& filter, const Rows& rows, Reprinter& reprinter) {
+  void show(const WatchWorkloads& task, const Rows& rows, const Tree& state, Reprinter& reprinter) {
     std::vector<WorkloadRow> shown;
     for (const auto& [instance, row] : rows)
-      if (filter.accepts(row)) shown.push_back(row);
-    say(reprinter.print(lines_of(workload_table(shown), LastColumn::kWrap, console_.width())));
+      if (task.filter.accepts(row)) shown.push_back(row);
+    say(reprinter.print(workload_lines(shown, state, task.listing, console_.width())));
   }
 
-  void print(const Table& table, LastColumn last_column) {
-    console_.print(text_of(lines_of(table, last_column, console_.width())));
-  }
   void say(const std::string& text) {
     if (!settings_.quiet) console_.print(text);
   }
@@ -219,6 +247,14 @@ class Performer {
   const Settings& settings_;
   Console& console_;
 };
+
+// For commands that stock does not have. The codes of what is wrong with the request, in whole
+// sentences, and those of a connection that ends too early.
+std::string plain_error(const Error& error) {
+  if (error.code != Code::kAborted) return error.message;
+  return concat("the server has ended the connection (", on_one_line(error.message),
+                "); is ank-server still running?");
+}
 
 std::string error_text(const Task& task, const Error& error) {
   if (is_of_connection(error)) return error.message;
@@ -238,7 +274,14 @@ std::string error_text(const Task& task, const Error& error) {
         return command_error("Failed to delete configs", on_one_line(error.message));
       },
       [&](const GetEvents&) { return command_error("Failed to get events", error.message); },
-      [&](const Logs&) { return command_error("Failed to output logs", error.message); });
+      [&](const Logs&) { return command_error("Failed to output logs", error.message); },
+      [&](const PlanUpdate&) {
+        return error.code == Code::kUnknown ? concat("the update would be refused: ", error.message)
+                                            : plain_error(error);
+      },
+      [&](const WaitFor&) { return plain_error(error); },
+      [&](const DescribeWorkloads&) { return plain_error(error); },
+      [&](const DescribeAgents&) { return plain_error(error); });
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "cli/console.h"
 #include "cli/options.h"
+#include "cli/plan_task.h"
 #include "cli/settings.h"
 #include "io/host/tls_files.h"
 #include "model/messages.h"
@@ -22,12 +23,18 @@ struct ShowState {
 };
 struct ShowWorkloads {
   WorkloadFilter filter;
+  Listing listing;
 };
 struct WatchWorkloads {
   WorkloadFilter filter;
+  Listing listing;
 };
-struct ShowAgents {};
-struct ShowConfigs {};
+struct ShowAgents {
+  Listing listing;
+};
+struct ShowConfigs {
+  Listing listing;
+};
 struct ChangeState {
   std::string wrapper;  // what an error begins with; empty for none
   UpdateStateRequest request;
@@ -37,7 +44,8 @@ struct RemoveConfigs {  // as ChangeState, without a look at workloads
 };
 
 using Task = std::variant<ShowState, ShowWorkloads, WatchWorkloads, ShowAgents, ShowConfigs,
-                          ChangeState, RemoveConfigs, GetEvents, Logs>;
+                          ChangeState, RemoveConfigs, GetEvents, Logs, PlanUpdate, WaitFor,
+                          DescribeWorkloads, DescribeAgents>;
 
 // The exit code. What went wrong has been printed.
 int perform(const Task& task, const Settings& settings, const std::optional<host::TlsMaterial>& tls,

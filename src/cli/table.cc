@@ -115,6 +115,23 @@ std::vector<std::string_view> wrapped(std::string_view text, std::size_t width) 
   return pieces;
 }
 
+// The same, with breaks at blanks, which go.
+std::vector<std::string_view> wrapped_at_blanks(std::string_view text, std::size_t width) {
+  std::vector<std::string_view> pieces;
+  while (true) {
+    std::string_view piece = prefix(text, width);
+    if (piece.size() == text.size() || piece.empty()) break;
+    const std::size_t blank = text[piece.size()] == ' ' ? piece.size() : piece.find_last_of(' ');
+    if (blank != std::string_view::npos && blank > 0) piece = text.substr(0, blank);
+    pieces.push_back(piece);
+    text.remove_prefix(piece.size());
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  }
+  const auto rest = wrapped(text, width);
+  if (!text.empty() || pieces.empty()) pieces.insert(pieces.end(), rest.begin(), rest.end());
+  return pieces;
+}
+
 std::string truncated(const std::string& text, std::size_t width) {
   if (display_width(text) <= width) return text;
   return concat(prefix(text, width - kEllipsis.size()), kEllipsis);
@@ -162,7 +179,9 @@ std::vector<std::string> lines_of(const Table& table, LastColumn last_column, st
       continue;
     }
     const std::string text = std::exchange(row[last], {});
-    for (const auto piece : wrapped(text, widths[last])) {
+    for (const auto piece : last_column == LastColumn::kWrapText
+                                ? wrapped_at_blanks(text, widths[last])
+                                : wrapped(text, widths[last])) {
       row[last] = piece;
       lines.push_back(row_text(row, widths));
       std::fill(row.begin(), row.end(), std::string());

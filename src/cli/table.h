@@ -23,6 +23,7 @@ struct Table {
 enum class LastColumn : std::uint8_t {
   kCut,       // every line ends where the terminal does
   kWrap,      // it goes on in the next line
+  kWrapText,  // the same, but words stay whole where they fit
   kTruncate,  // it ends in "..."
 };
 

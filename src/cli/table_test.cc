@@ -57,6 +57,20 @@ TEST(Table, NeverCutsAWideCharacterInTwo) {
   EXPECT_EQ(lines_of(wide, LastColumn::kWrap, 1), (Lines{"I", "\xe6\x97\xa5", "\xe6\x9c\xac"}));
 }
 
+TEST(Table, BreaksTextBetweenWords) {
+  const auto pieces = [](const std::string& text) {
+    return lines_of({{"A", "TEXT"}, {{"a", text}}}, LastColumn::kWrapText, 10);
+  };
+  EXPECT_EQ(pieces("one two"), (Lines{"A   TEXT  ", "a   one   ", "    two   "}));
+  EXPECT_EQ(pieces("one of  it"), (Lines{"A   TEXT  ", "a   one of", "    it    "}));
+  EXPECT_EQ(pieces("unbreakable it"),
+            (Lines{"A   TEXT  ", "a   unbrea", "    kable ", "    it    "}));
+  EXPECT_EQ(pieces("a unbreakable"),
+            (Lines{"A   TEXT  ", "a   a     ", "    unbrea", "    kable "}));
+  EXPECT_EQ(pieces("blanks      "), (Lines{"A   TEXT  ", "a   blanks"}));
+  EXPECT_EQ(pieces(""), (Lines{"A   TEXT", "a       "}));
+}
+
 TEST(Reprinter, PrintsTablesBelowEachOtherInAPipe) {
   Reprinter reprinter(false);
   EXPECT_EQ(reprinter.print({"a", "b"}), "a\nb\n\n");

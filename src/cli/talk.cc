@@ -139,6 +139,24 @@ asio::awaitable<Result<UpdateStateSuccess>> Talk::update(UpdateStateRequest requ
   co_return std::get<UpdateStateSuccess>(*answer);
 }
 
+asio::awaitable<Result<DryRun>> Talk::dry_run(UpdateStateRequest request) {
+  if (settings_.verbose)
+    console_.debug(
+        concat("Asking what an update of ", join(request.update_masks, ", "), " would do"));
+  DryRunRequest question{std::move(request)};
+  auto asking = connection_.dry_run(std::move(question), deadline());
+  auto answer = co_await std::move(asking);
+  if (!answer && answer.error().code == Code::kDeadlineExceeded) co_return timed_out();
+  if (!answer && answer.error().code == Code::kUnimplemented)
+    co_return fail(Code::kUnimplemented,
+                   concat("the server on '", settings_.server_url,
+                          "' does not know dry runs; that needs a Tiphys server"));
+  if (!answer) co_return fail(Code::kAborted, answer.error().message);
+  if (const auto* error = std::get_if<ErrorResponse>(&*answer))
+    co_return fail(Code::kUnknown, error->message);
+  co_return std::get<DryRun>(*std::move(answer));
+}
+
 asio::awaitable<Result<std::optional<UpdateWorkloadState>>> Talk::next_states(
     std::optional<Clock::time_point> until) {
   while (true) {

@@ -18,6 +18,7 @@
 #include "io/host/tls_files.h"
 #include "io/host/uuid.h"
 #include "io/link/command_connection.h"
+#include "model/extension.h"
 #include "model/messages.h"
 #include "model/tree.h"
 
@@ -41,6 +42,8 @@ class Talk {
   Awaitable<Status> open();
   Awaitable<Result<Tree>> complete_state(std::vector<std::string> masks);
   Awaitable<Result<UpdateStateSuccess>> update(UpdateStateRequest request);
+  // What the update would do. kUnimplemented with a whole sentence where the server cannot tell.
+  Awaitable<Result<DryRun>> dry_run(UpdateStateRequest request);
   // The next workload states; none when the time is over.
   Awaitable<Result<std::optional<UpdateWorkloadState>>> next_states(
       std::optional<Clock::time_point> until);

@@ -130,7 +130,23 @@ struct ScriptedServer::Impl {
           conversations.push_back(std::make_shared<Conversation>(*this, std::move(call)));
           conversations.back()->start();
         }});
+    if (script.on_dry_run)
+      options.handlers.add(std::string(link::kDryRunUpdate),
+                           {.take = [this](const std::shared_ptr<rpc::ServerCall>& call) {
+                             call->start([this, weak = std::weak_ptr(call)](rpc::CallEvent event) {
+                               const auto* message = std::get_if<rpc::Message>(&event);
+                               if (const auto self = weak.lock(); self && message != nullptr)
+                                 answer(*self, message->bytes);
+                             });
+                             call->want();
+                           }});
     serving.start(std::move(options), script.tls);
+  }
+  void answer(rpc::ServerCall& call, const std::string& bytes) const {
+    const auto request = wire::decode_dry_run_request(bytes);
+    TIPHYS_CHECK(request.has_value(), "commanders send questions");
+    call.send({wire::encode(script.on_dry_run(*request))});
+    call.finish({});
   }
   ~Impl() {
     serving.stop();

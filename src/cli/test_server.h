@@ -11,6 +11,7 @@
 
 #include "io/host/tls_files.h"
 #include "io/rpc/status.h"
+#include "model/extension.h"
 #include "model/messages.h"
 
 namespace tiphys::cli {
@@ -34,6 +35,8 @@ struct Script {
   // Once the call is taken.
   std::function<void(Visitor&)> on_hello;
   std::function<void(Visitor&, const Request&)> on_request;
+  // Without it the server does not know dry runs, as stock.
+  std::function<DryRunResponse(const DryRunRequest&)> on_dry_run;
 };
 
 class ScriptedServer {

@@ -6,27 +6,16 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "cli/state_view.h"
 #include "model/path.h"
 
 namespace tiphys::cli {
 namespace {
 
-// Empty where there is no string.
-std::string string_at(const Tree& tree, std::string_view key) {
-  const auto child = tree.child(key);
-  const auto* text = child ? child->string() : nullptr;
-  return text == nullptr ? std::string() : *text;
-}
-
 std::optional<ExecutionState> read_execution_state(const Tree& tree) {
   const auto phase = phase_of(string_at(tree, "state"), string_at(tree, "subState"));
   if (!phase) return std::nullopt;
   return ExecutionState(*phase, string_at(tree, "additionalInfo"));
-}
-
-Tree::Map entries_at(const Tree& tree, const Path& path) {
-  const auto found = get(tree, path);
-  return found ? found->entries() : Tree::Map();
 }
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
@@ -105,15 +94,7 @@ std::string state_text(const ExecutionState& state) {
 }
 
 std::string info_text(const ExecutionState& state) {
-  std::string text;
-  for (const char c : trim(state.additional_info)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\n')
-      text += ", ";
-    else
-      text += c != '\t' && (byte < 0x20 || byte == 0x7f) ? ' ' : c;
-  }
-  return text;
+  return on_one_safe_line(state.additional_info);
 }
 
 Table workload_table(const std::vector<WorkloadRow>& rows) {

@@ -1,0 +1,19 @@
+#pragma once
+
+// What `describe` says of a workload or an agent. Pure: all comes out of a complete state.
+
+#include <cstddef>
+#include <string>
+
+#include "base/result.h"
+#include "model/tree.h"
+
+namespace tiphys::cli {
+
+// Lines, none wider than `width` as long as a character fits. Fails for a name that nobody knows.
+Result<std::string> describe_workload(const Tree& complete_state, const std::string& name,
+                                      std::size_t width);
+Result<std::string> describe_agent(const Tree& complete_state, const std::string& name,
+                                   std::size_t width);
+
+}  // namespace tiphys::cli
