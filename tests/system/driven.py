@@ -47,13 +47,18 @@ def shown(state):
 
 
 class Driven:
-    """A stock server and our agent; what the agent says is sorted as it comes."""
+    """A stock server and our agent; what the agent says is sorted as it comes. For a harness.Case, which has besides:
+
+        name              of the agent
+        RUNTIMES          a line of its config file
+        workload(...)     what added() puts into a message
+    """
 
     stock = None
 
-    def drive(self, *added, config="", listen="tcp:127.0.0.1:0", major="1", words=()):
-        """Starts both; a second time, with the same containers and folder."""
-        self.serve(*added, listen=listen, major=major)
+    def drive(self, *added, config="", major="1", words=()):
+        """Starts both and gives the hello of the agent; a second time, with the same containers and folder."""
+        self.serve(*added, major=major)
         path = self.file("agent.conf", f'version = "v1"\n{self.RUNTIMES}\n{config}\n')
         self.worker = self.agent(self.stock, self.name, words=["-x", path, *words], connected=False)
         return self.connected() if major == "1" else None
