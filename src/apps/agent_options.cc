@@ -13,9 +13,8 @@
 #include "io/host/files.h"
 
 namespace tiphys::apps {
-namespace {
 
-const Program& program() {
+const Program& agent_program() {
   static const Program kProgram{
       .name = "ank-agent",
       .purpose =
@@ -70,6 +69,8 @@ const Program& program() {
   return kProgram;
 }
 
+namespace {
+
 constexpr std::string_view kNameRule =
     "It shall contain only regular upper and lowercase characters (a-z and A-Z), numbers and the "
     "symbols '-' and '_'.";
@@ -94,7 +95,7 @@ OrStop<Tags> read_tags(const std::vector<std::string>& given, const ConfigFile& 
   for (const auto& text : given) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos)
-      return bad_value(program(), "tag", text,
+      return bad_value(agent_program(), "tag", text,
                        concat("invalid KEY=value: no `=` found in `", text, "`"));
     tags[text.substr(0, equals)] = text.substr(equals + 1);
   }
@@ -163,7 +164,7 @@ OrStop<AgentOptions> read_agent_options(const std::vector<std::string>& argument
                                         const host::Environment& environment,
                                         const std::vector<std::string>& runtimes,
                                         const std::string& default_file) {
-  const auto given = read_arguments(program(), arguments, environment);
+  const auto given = read_arguments(agent_program(), arguments, environment);
   if (!given) return tl::unexpected(given.error());
   const auto file = ConfigFile::load(given->value("agent-config"), default_file);
   if (!file) return tl::unexpected(file.error());

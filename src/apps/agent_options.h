@@ -30,6 +30,8 @@ struct AgentOptions {
   std::vector<std::string> warnings{};
 };
 
+const Program& agent_program();
+
 // `runtimes` are those that this program has, in the order in which they are named to users.
 OrStop<AgentOptions> read_agent_options(const std::vector<std::string>& arguments,
                                         const host::Environment& environment,

@@ -16,13 +16,6 @@ constexpr std::string_view kPossibleValues = "\n  [possible values: true, false]
 constexpr std::size_t kHelpColumn = 34;
 constexpr std::size_t kHelpWidth = 100;
 
-const std::vector<Option>& common_options() {
-  static const std::vector<Option> kOptions{
-      {.letter = 'h', .name = "help", .help = "Print this help"},
-      {.letter = 'V', .name = "version", .help = "Print the version"}};
-  return kOptions;
-}
-
 // "--address <ADDR>"
 std::string shown(const Option& option) {
   return concat("--", option.name, option.value.empty() ? "" : " ", option.value);
@@ -188,6 +181,22 @@ class ArgumentReader {
   Arguments result_;
 };
 
+const std::vector<Option>& common_options() {
+  static const std::vector<Option> kOptions{
+      {.letter = 'h', .name = "help", .help = "Print this help"},
+      {.letter = 'V', .name = "version", .help = "Print the version"}};
+  return kOptions;
+}
+
+const std::vector<Variable>& common_variables() {
+  static const std::vector<Variable> kVariables{
+      {"TIPHYS_LOG",
+       "Which lines are logged: off, error, warn, info, debug or trace, for all or by target "
+       "(warn,ank_server=debug). RUST_LOG counts when it is not set [default: info]"},
+      {"NO_COLOR", "Log without colours, as RUST_LOG_STYLE=never does"}};
+  return kVariables;
+}
+
 int exit_code(Stop::Kind kind) {
   switch (kind) {
     case Stop::Kind::kAnswer:
@@ -231,10 +240,8 @@ std::string help_text(const Program& program) {
   for (const auto* options : {&program.options, &common_options()})
     for (const auto& option : *options) append_help(help, option);
   help += "\nEnvironment:\n";
-  append_row(help, "  TIPHYS_LOG",
-             "Which lines are logged: off, error, warn, info, debug or trace, for all or by target "
-             "(warn,ank_server=debug). RUST_LOG counts when it is not set [default: info]");
-  append_row(help, "  NO_COLOR", "Log without colours, as RUST_LOG_STYLE=never does");
+  for (const auto& [name, meaning] : common_variables())
+    append_row(help, concat("  ", name), meaning);
   return help;
 }
 

@@ -35,6 +35,16 @@ struct Program {
   std::vector<Option> options;  // --help and --version come by themselves
 };
 
+// --help and --version.
+const std::vector<Option>& common_options();
+
+// What the environment says to every program beside its options.
+struct Variable {
+  std::string_view name;
+  std::string_view meaning;
+};
+const std::vector<Variable>& common_variables();
+
 // Why a program ends before it began.
 struct Stop {
   enum class Kind : unsigned char {

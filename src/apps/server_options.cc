@@ -11,9 +11,8 @@
 #include "text/manifest.h"
 
 namespace tiphys::apps {
-namespace {
 
-const Program& program() {
+const Program& server_program() {
   static const Program kProgram{
       .name = "ank-server",
       .purpose =
@@ -61,6 +60,8 @@ const Program& program() {
   return kProgram;
 }
 
+namespace {
+
 constexpr std::string_view kAddressOffence = "invalid socket address syntax";
 
 bool is_address(const std::string& text) {
@@ -93,11 +94,12 @@ OrStop<std::vector<server::Hook>> read_hooks(const ConfigFile& file) {
 OrStop<ServerOptions> read_server_options(const std::vector<std::string>& arguments,
                                           const host::Environment& environment,
                                           const std::string& default_file) {
-  const auto given = read_arguments(program(), arguments, environment);
+  const auto given = read_arguments(server_program(), arguments, environment);
   if (!given) return tl::unexpected(given.error());
   ServerOptions options;
   if (const auto address = given->value("address")) {
-    if (!is_address(*address)) return bad_value(program(), "address", *address, kAddressOffence);
+    if (!is_address(*address))
+      return bad_value(server_program(), "address", *address, kAddressOffence);
     options.address = *address;
   }
 

@@ -22,6 +22,8 @@ struct ServerOptions {
   std::vector<server::Hook> hooks{};
 };
 
+const Program& server_program();
+
 OrStop<ServerOptions> read_server_options(const std::vector<std::string>& arguments,
                                           const host::Environment& environment,
                                           const std::string& default_file = kServerConfigFile);

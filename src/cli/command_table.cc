@@ -4,15 +4,63 @@
 
 #include "base/strings.h"
 #include "base/version.h"
+#include "cli/paragraphs.h"
 
 namespace tiphys::cli {
 namespace {
 
 constexpr std::size_t kHelpColumn = 30;
+constexpr std::size_t kHelpWidth = 80;  // of paragraphs
 
 constexpr const char* kMask = "OBJECT_FIELD_MASK";
 constexpr const char* kWorkload = "WORKLOAD_NAME";
 constexpr const char* kMaskHelp = "Parts of the state, such as desiredState.workloads.nginx";
+
+// -- Longer texts; `code` stands in backquotes
+
+constexpr const char* kAnk =
+    "Its options stand before the command. What it needs to reach the server may also stand in the "
+    "environment or in a config file. Results go to standard output, errors to standard error.";
+constexpr const char* kGetState =
+    "Without a mask the whole state: what is desired, the states of workloads, and the agents. A "
+    "mask names a part of it, such as desiredState.workloads.nginx; '*' stands for any key.";
+constexpr const char* kGetWorkload =
+    "One line for each workload that runs, ran or shall run: its agent, its runtime, its execution "
+    "state, and what there is to say about that.\n\nWith `--watch` the table is shown again with "
+    "each change, until the command is ended.";
+constexpr const char* kGetAgent =
+    "One line for each agent, with the number of its workloads, its load and its free memory.";
+constexpr const char* kGetEvents =
+    "Each change of the parts that the masks name is shown as one document, until the command is "
+    "ended. Without a mask it is each change of the state.";
+constexpr const char* kSetState =
+    "The masks say which parts of the state are replaced, the file what by: a state as `ank get "
+    "state` shows it. What a mask names and the file does not have is deleted.\n\nWaits until the "
+    "workloads have reached their states, unless `--no-wait` is given.";
+constexpr const char* kDeleteWorkload =
+    "Takes them out of the desired state; their agents then end them. Waits until they are gone, "
+    "unless `--no-wait` is given.";
+constexpr const char* kDeleteConfig =
+    "Takes them out of the desired state. The server refuses that for a config that a workload "
+    "uses.";
+constexpr const char* kApply =
+    "Adds the workloads and configs of the manifests to the desired state, or replaces those that "
+    "are there; all others are left alone. Then waits until the workloads have reached their "
+    "states, unless `--no-wait` is given.\n\nManifests are checked first. Everything that is wrong "
+    "with one is named with file, line, column and path, and nothing is sent. `ank explain` "
+    "describes the fields.";
+constexpr const char* kLogs =
+    "Without `--follow` it ends with the last line that there is. With several workloads `--names` "
+    "tells their lines apart.";
+constexpr const char* kRunWorkload =
+    "Adds it to the desired state, or replaces the one of that name. Then waits until it has "
+    "reached its state, unless `--no-wait` is given.";
+constexpr const char* kExplain =
+    "Says of a field what it is for, its type, whether it is required, its default and its values, "
+    "with an example. Fields are named by their path; keys that the author of a manifest chooses "
+    "may be left out or be any: workload.agent, workloads.web.agent.\n\nNeeds no server.";
+
+// -- Commands
 
 OptionSpec state_format() {
   return {.letter = 'o',
@@ -118,6 +166,7 @@ CommandSpec get_commands() {
           .commands = {
               {.name = "state",
                .summary = "Show the state",
+               .details = kGetState,
                .options = {state_format()},
                .arguments = {{.label = kMask,
                               .help = kMaskHelp,
@@ -129,6 +178,7 @@ CommandSpec get_commands() {
               {.name = "workload",
                .alias = "workloads",
                .summary = "Show workloads",
+               .details = kGetWorkload,
                .options = with_table_options(
                    {{.letter = 'a',
                      .name = "agent",
@@ -150,6 +200,7 @@ CommandSpec get_commands() {
               {.name = "agent",
                .alias = "agents",
                .summary = "Show the connected agents",
+               .details = kGetAgent,
                .options = with_table_options({})},
               {.name = "config",
                .alias = "configs",
@@ -157,6 +208,7 @@ CommandSpec get_commands() {
                .options = with_table_options({})},
               {.name = "events",
                .summary = "Show changes as they happen",
+               .details = kGetEvents,
                .options = {state_format(),
                            {.letter = 'c',
                             .name = "include-current-state",
@@ -175,6 +227,7 @@ CommandSpec set_commands() {
           .summary = "Change the state",
           .commands = {{.name = "state",
                         .summary = "Replace parts of the state",
+                        .details = kSetState,
                         .arguments = {{.label = kMask,
                                        .help = "The parts to replace",
                                        .kind = WordKind::kStateMask,
@@ -194,6 +247,7 @@ CommandSpec delete_commands() {
           .commands = {{.name = "workload",
                         .alias = "workloads",
                         .summary = "Delete workloads",
+                        .details = kDeleteWorkload,
                         .arguments = {{.label = kWorkload,
                                        .help = "The workloads",
                                        .kind = WordKind::kWorkload,
@@ -202,6 +256,7 @@ CommandSpec delete_commands() {
                        {.name = "config",
                         .alias = "configs",
                         .summary = "Delete configs",
+                        .details = kDeleteConfig,
                         .arguments = {{.label = "CONFIG_NAME",
                                        .help = "The configs",
                                        .kind = WordKind::kConfig,
@@ -215,6 +270,7 @@ CommandSpec run_commands() {
           .commands = {
               {.name = "workload",
                .summary = "Add a workload",
+               .details = kRunWorkload,
                .options = {{.letter = 0,
                             .name = "runtime",
                             .value = "RUNTIME_NAME",
@@ -244,6 +300,7 @@ CommandSpec run_commands() {
 CommandSpec apply_command() {
   return {.name = "apply",
           .summary = "Apply manifests",
+          .details = kApply,
           .options = {agent_of_all(),
                       deletes(),
                       {.letter = 0,
@@ -283,6 +340,7 @@ CommandSpec plan_command() {
 CommandSpec logs_command() {
   return {.name = "logs",
           .summary = "Show the logs of workloads",
+          .details = kLogs,
           .options = {{.letter = 'f', .name = "follow", .help = "Go on showing logs"},
                       {.letter = 't',
                        .name = "tail",
@@ -361,11 +419,13 @@ CommandSpec describe_commands() {
 CommandSpec explain_command() {
   return {.name = "explain",
           .summary = "Explain a field of manifests",
-          .details = "Needs no server.",
+          .details = kExplain,
           .arguments = {{.label = "FIELD",
                          .help = "The field, such as workload.restartPolicy; none for the whole",
                          .kind = WordKind::kManifestField}},
-          .examples = {{"ank explain workload.dependencies", "read about one field"}}};
+          .examples = {{"ank explain", "see the top level of manifests"},
+                       {"ank explain workload", "see the fields of a workload"},
+                       {"ank explain workload.dependencies", "read about one field"}}};
 }
 
 CommandSpec schema_command() {
@@ -416,6 +476,7 @@ const CommandSpec& command_table() {
   static const CommandSpec kTable{
       .name = "ank",
       .summary = "Applies manifests to an Ankaios server and shows its state",
+      .details = kAnk,
       .options = global_options(),
       .commands = {get_commands(), set_commands(), delete_commands(), run_commands(),
                    apply_command(), logs_command(), plan_command(), wait_commands(),
@@ -437,7 +498,7 @@ std::string usage_of(std::string_view path, const CommandSpec& command) {
 
 std::string help_of(std::string_view path, const CommandSpec& command) {
   std::string text = concat(command.summary, "\n");
-  if (!command.details.empty()) text += concat("\n", command.details, "\n");
+  if (!command.details.empty()) text += "\n" + indented(command.details, 0, kHelpWidth);
   text += concat("\nUsage: ", usage_of(path, command), "\n");
   if (!command.commands.empty()) {
     text += "\nCommands:\n";

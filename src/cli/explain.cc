@@ -141,42 +141,6 @@ std::string unknown(const Place& last, std::string_view segment) {
 
 // -- Showing it
 
-std::string type_of(const FieldSpec& field) {
-  const auto of_many = [&](std::string_view what) {
-    std::string inner = type_of(field.below.front());
-    const std::size_t end = std::min(inner.find_first_of(" ,"), inner.size());
-    return concat(what, " of ", inner.substr(0, end), "s", inner.substr(end));
-  };
-  switch (field.kind) {
-    case Kind::kText:
-    case Kind::kWord:
-      return "string";
-    case Kind::kObject:
-      return "map";
-    case Kind::kMap:
-      return field.below.front().kind == Kind::kItem ? "map of config items" : of_many("map");
-    case Kind::kList:
-      return of_many("list");
-    case Kind::kItem:
-      break;
-  }
-  return "string, list or map";
-}
-
-// "yes", "no", or on what it depends.
-std::string requirement_of(const Place& place) {
-  const FieldSpec& field = *place.field;
-  if (field.is_required)
-    return field.of_type.empty() ? "yes" : concat("yes, with type ", field.of_type);
-  if (place.parent == nullptr) return "no";
-  const auto& choices = place.parent->needs_one_of;
-  Words others;
-  for (const auto key : choices)
-    if (key != field.name) others.push_back(concat("`", key, "`"));
-  const bool is_choice = others.size() < choices.size();
-  return is_choice ? concat("this or ", join(others, " or ")) : "no";
-}
-
 class Page {
  public:
   explicit Page(std::size_t width) : width_(std::min(width, kReadableWidth)) {}
@@ -202,7 +166,7 @@ class Page {
     const FieldSpec& ruled = field.kind == Kind::kList ? field.below.front() : field;
     std::vector<std::pair<std::string_view, std::string>> facts;
     const bool has_key = place.parent != nullptr;
-    if (has_key) facts.emplace_back("Required:", requirement_of(place));
+    if (has_key) facts.emplace_back("Required:", requirement_of(*place.field, place.parent));
     if (!field.fallback.empty()) facts.emplace_back("Default:", field.fallback);
     if (ruled.rule != nullptr)
       facts.emplace_back(ruled.kind == Kind::kText ? "Form:" : "Keys:", ruled.rule->sentence);
@@ -224,7 +188,7 @@ class Page {
     for (const auto& field : parent.field->below) column = std::max(column, field.name.size());
     text_ += "\nFields:\n";
     for (const auto& field : parent.field->below) {
-      const std::string required = requirement_of(below(parent, field));
+      const std::string required = requirement_of(field, parent.field);
       std::string remark = type_of(field);
       if (required != "no")
         remark += required.starts_with("yes") ? concat(", required", required.substr(3))

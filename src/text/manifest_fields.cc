@@ -341,7 +341,7 @@ const FieldSpec& manifest_fields() {
                  .summary = "The version of the format",
                  .example = "apiVersion: v1",
                  .is_required = true,
-                 .words = {{kCurrentApiVersion, "the only one"}}},
+                 .words = {{kCurrentApiVersion, "the current version"}}},
                 {.name = "workloads",
                  .kind = Kind::kMap,
                  .summary = "What shall run, by name",
@@ -377,6 +377,38 @@ const std::vector<FieldSpec>& fields_within(const FieldSpec& field) {
   const FieldSpec* inner = &field;
   while (inner->kind == Kind::kMap || inner->kind == Kind::kList) inner = &inner->below.front();
   return inner->below;
+}
+
+std::string type_of(const FieldSpec& field) {
+  const auto of_many = [&](std::string_view what) {
+    return concat(what, " of ", type_of(field.below.front()), "s");
+  };
+  switch (field.kind) {
+    case Kind::kText:
+    case Kind::kWord:
+      return "string";
+    case Kind::kObject:
+      return "map";
+    case Kind::kMap:
+      return field.below.front().kind == Kind::kItem ? "map of config items" : of_many("map");
+    case Kind::kList:
+      return of_many("list");
+    case Kind::kItem:
+      break;
+  }
+  return "string, list or map";
+}
+
+std::string requirement_of(const FieldSpec& field, const FieldSpec* parent) {
+  if (field.is_required)
+    return field.of_type.empty() ? "yes" : concat("yes, with type ", field.of_type);
+  if (parent == nullptr) return "no";
+  const auto& choices = parent->needs_one_of;
+  std::vector<std::string> others;
+  for (const auto key : choices)
+    if (key != field.name) others.push_back(concat("`", key, "`"));
+  const bool is_choice = others.size() < choices.size();
+  return is_choice ? concat("this or ", join(others, " or ")) : "no";
 }
 
 }  // namespace tiphys

@@ -73,4 +73,11 @@ const FieldSpec& manifest_fields();
 // The fields that an author writes inside: those of an object, and of the objects in a map or list.
 const std::vector<FieldSpec>& fields_within(const FieldSpec& field);
 
+// -- Words for documentation
+
+// "string", "list of maps"
+std::string type_of(const FieldSpec& field);
+// "yes", "no", or on what it depends; the parent is the object that it is a field of, if it is one.
+std::string requirement_of(const FieldSpec& field, const FieldSpec* parent);
+
 }  // namespace tiphys
