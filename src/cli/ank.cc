@@ -9,6 +9,7 @@
 #include "base/match.h"
 #include "base/strings.h"
 #include "cli/apply.h"
+#include "cli/completer.h"
 #include "cli/explain.h"
 #include "cli/plan_report.h"
 #include "cli/session.h"
@@ -19,9 +20,10 @@
 namespace tiphys::cli {
 namespace {
 
-constexpr std::array<const char*, 8> kVariables{"ANK_SERVER_URL", "ANK_INSECURE", "ANK_CA_PEM",
-                                                "ANK_CRT_PEM",    "ANK_KEY_PEM",  "HOME",
-                                                "NO_COLOR",       "TERM"};
+constexpr std::array<const char*, 12> kVariables{
+    "ANK_SERVER_URL", "ANK_INSECURE", "ANK_CA_PEM", "ANK_CRT_PEM",
+    "ANK_KEY_PEM",    "HOME",         "NO_COLOR",   "TERM",
+    "CLICOLOR_FORCE", "COMPLETE",     "_CLAP_IFS",  "_CLAP_COMPLETE_INDEX"};
 constexpr const char* kUserConfig = "/.config/ankaios/ank.conf";
 constexpr const char* kSystemConfig = "/etc/ankaios/ank.conf";
 
@@ -273,10 +275,30 @@ class Preparation {
   Console& console_;
 };
 
+// For completion; the words make no command yet.
+std::optional<Tree> state_for(std::vector<std::string> global_words, std::vector<std::string> masks,
+                              const Environment& environment) {
+  global_words.insert(global_words.end(), {"get", "state"});
+  const auto parsed = parse_command_line(global_words, environment);
+  if (std::holds_alternative<Printout>(parsed)) return std::nullopt;
+  SilentConsole console;
+  Preparation preparation(environment, console);
+  const auto settings = preparation.settings(std::get<Invocation>(parsed).options);
+  if (!settings) return std::nullopt;
+  const auto tls = preparation.tls(*settings);
+  if (!tls || !preparation.check_url(*settings)) return std::nullopt;
+  return fetch_state_quickly(*settings, *tls, std::move(masks));
+}
+
 }  // namespace
 
 int run_ank(const std::vector<std::string>& words, const Environment& environment,
             Console& console) {
+  const auto state = [&](std::vector<std::string> global_words, std::vector<std::string> masks) {
+    return state_for(std::move(global_words), std::move(masks), environment);
+  };
+  if (const auto completed = run_completion(words, environment, state, console)) return *completed;
+
   const auto parsed = parse_command_line(words, environment);
   if (const auto* printout = std::get_if<Printout>(&parsed)) return print(*printout, console);
   const auto& [given, command] = std::get<Invocation>(parsed);

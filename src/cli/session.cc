@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "cli/describe_task.h"
 #include "cli/events.h"
+#include "cli/inline_workers.h"
 #include "cli/listing.h"
 #include "cli/logs.h"
 #include "cli/plan_task.h"
@@ -21,7 +22,6 @@
 #include "cli/wait_task.h"
 #include "cli/workload_table.h"
 #include "io/host/resolver.h"
-#include "shell/workers.h"
 #include "text/json.h"
 #include "text/yaml_writer.h"
 
@@ -32,15 +32,6 @@ namespace asio = boost::asio;
 using Clock = Talk::Clock;
 
 constexpr auto kSpinnerPeriod = std::chrono::milliseconds(100);
-
-// A command has nothing else to do while a name is looked up.
-class InlineWorkers final : public shell::Workers {
- public:
-  void run(std::function<void()> work, std::function<void()> done) override {
-    work();
-    done();
-  }
-};
 
 // -- The tasks
 
