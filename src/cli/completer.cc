@@ -156,8 +156,9 @@ std::optional<int> run_completion(const std::vector<std::string>& words,
         const auto found = state(global_words, {"desiredState", "workloadStates", "agents"});
         return found ? state_masks(*found) : std::vector<std::string>();
       }
-      case WordKind::kText:
       case WordKind::kManifestField:
+        return manifest_field_names(word);
+      case WordKind::kText:
         break;
     }
     return {};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "text/manifest_fields.h"
 
 namespace tiphys::cli {
 namespace {
@@ -206,6 +207,13 @@ class Place {
   bool is_lost_ = false;
 };
 
+void add_fields(const FieldSpec& parent, const std::string& path, std::vector<std::string>& names) {
+  for (const auto& field : fields_within(parent)) {
+    names.push_back(concat(path, field.name));
+    add_fields(field, concat(names.back(), "."), names);
+  }
+}
+
 Tree::Map entries_of(const Tree& tree, std::string_view key) {
   const auto child = tree.child(key);
   return child ? child->entries() : Tree::Map();
@@ -228,6 +236,17 @@ std::size_t count_of_global_words(const CommandSpec& table, const std::vector<st
     if (!place.is_at_beginning()) return i;
   }
   return words.size();
+}
+
+std::vector<std::string> manifest_field_names(std::string_view word) {
+  std::vector<std::string> names;
+  add_fields(manifest_fields(), "", names);
+  for (const std::string_view all : {"workloads", "configs"}) {
+    if (word.starts_with(all)) continue;
+    for (auto& name : names)
+      if (name.starts_with(all)) name.erase(all.size() - 1, 1);
+  }
+  return names;
 }
 
 std::vector<std::string> state_masks(const Tree& complete_state) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/command_table.h"
@@ -30,5 +31,9 @@ std::size_t count_of_global_words(const CommandSpec& table, const std::vector<st
 
 // The masks for all that there is in a complete state, down to single workloads, configs and agents.
 std::vector<std::string> state_masks(const Tree& complete_state);
+
+// The fields of manifests as `ank explain` takes them: workload.restartPolicy. Those that begin with "workloads" only
+// for a word that does.
+std::vector<std::string> manifest_field_names(std::string_view word);
 
 }  // namespace tiphys::cli

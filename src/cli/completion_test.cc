@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -10,6 +11,7 @@
 #include "cli/ank.h"
 #include "cli/completer.h"
 #include "cli/completion_scripts.h"
+#include "cli/explain.h"
 #include "cli/test_console.h"
 #include "cli/test_server.h"
 
@@ -138,6 +140,18 @@ TEST(Completion, MasksNameWhatThereIs) {
             "desiredState desiredState.workloads desiredState.workloads.w1 workloadStates "
             "workloadStates.a workloadStates.a.w1 agents agents.a agents.a.tags");
   EXPECT_TRUE(state_masks(Tree()).empty());
+}
+
+TEST(Completion, FieldsOfManifestsAreThoseThatCanBeExplained) {
+  const auto names = manifest_field_names("");
+  for (const char* name : {"apiVersion", "workload", "workload.restartPolicy",
+                           "workload.controlInterfaceAccess.allowRules.type", "config"})
+    EXPECT_EQ(std::count(names.begin(), names.end(), name), 1) << name;
+  for (const char* word : {"", "workloads", "configs"})
+    for (const auto& name : manifest_field_names(word))
+      EXPECT_TRUE(explain(name, 80).has_value()) << name;
+  const auto plural = manifest_field_names("workloads.r");
+  EXPECT_EQ(std::count(plural.begin(), plural.end(), "workloads.runtime"), 1);
 }
 
 // -- As shells ask

@@ -94,6 +94,7 @@ class Lines:
         self.offered("ank get wor", "workload", server=False)
         self.offered("ank get workloads", "workloads", server=False)
         self.offered("ank help des", "describe", server=False)
+        self.offered("ank explain workload.re", "workload.restartPolicy", server=False)
         self.offered("ank delete ", "workload", "config", "help", "--help", server=False)
 
     def test_options_and_their_values(self):
