@@ -45,7 +45,7 @@ int print(const Printout& printout, Console& console) {
       console.print_to_stderr(printout.text);
       break;
     case Printout::Kind::kUsageError:
-      console.error(printout.text.substr(0, printout.text.size() - 1));
+      console.usage_error(printout.text);
       break;
   }
   return exit_code(printout.kind);
@@ -302,6 +302,7 @@ int run_ank(const std::vector<std::string>& words, const Environment& environmen
   const auto parsed = parse_command_line(words, environment);
   if (const auto* printout = std::get_if<Printout>(&parsed)) return print(*printout, console);
   const auto& [given, command] = std::get<Invocation>(parsed);
+  console.choose_colours(given.color);
 
   Preparation preparation(environment, console);
   if (needs_no_server(command)) return preparation.task(command, {}).error().exit_code;

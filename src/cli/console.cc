@@ -5,9 +5,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <vector>
 
 #include "base/strings.h"
 
@@ -36,6 +39,29 @@ int write_all(int descriptor, std::string_view text) {
   return 0;
 }
 
+// While it lives, Ctrl-C waits: a table that is being written to a terminal gets whole onto it. A pipe may be full for as
+// long as its reader likes, so there nothing waits.
+class WholeOnTerminal {
+ public:
+  explicit WholeOnTerminal(bool on_terminal) : on_terminal_(on_terminal) {
+    if (!on_terminal_) return;
+    sigset_t ending;
+    ::sigemptyset(&ending);
+    ::sigaddset(&ending, SIGINT);
+    ::sigaddset(&ending, SIGTERM);
+    ::pthread_sigmask(SIG_BLOCK, &ending, &before_);
+  }
+  ~WholeOnTerminal() {
+    if (on_terminal_) ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  WholeOnTerminal(const WholeOnTerminal&) = delete;
+  WholeOnTerminal& operator=(const WholeOnTerminal&) = delete;
+
+ private:
+  const bool on_terminal_;
+  sigset_t before_{};
+};
+
 tl::unexpected<Error> system_error(int number) {
   return fail(number == ENOENT ? Code::kNotFound : Code::kUnavailable,
               concat(std::strerror(number), " (os error ", std::to_string(number), ")"));
@@ -61,7 +87,52 @@ std::string value_of(const Environment& environment, const char* name) {
   return found == environment.end() ? std::string() : found->second;
 }
 
+constexpr const char* kPlain = "\x1b[0m";
+
+// What stands between apostrophes, in that colour.
+std::string with_coloured_quotes(std::string_view line, std::string_view colour) {
+  std::string text;
+  bool is_inside = false;
+  for (const char c : line) {
+    if (c == '\'' && is_inside) text += kPlain;
+    text += c;
+    if (c != '\'') continue;
+    is_inside = !is_inside;
+    if (is_inside) text += colour;
+  }
+  if (is_inside) text += kPlain;
+  return text;
+}
+
+std::string coloured_usage_line(std::string_view line) {
+  constexpr std::string_view kUsage = "Usage: ";
+  constexpr std::string_view kTip = "  tip: ";
+  if (line.starts_with(kUsage)) {
+    const std::string_view usage = line.substr(kUsage.size());
+    // The names of the program and the command are whatever comes before options and arguments.
+    const std::size_t end = std::min(usage.find_first_of("[<-"), usage.size());
+    const std::string_view names = trim(usage.substr(0, end));
+    return concat("\x1b[1m\x1b[4mUsage:", kPlain, " \x1b[1m", names, kPlain,
+                  usage.substr(names.size()));
+  }
+  if (line.starts_with(kTip))
+    return concat("  \x1b[32mtip:", kPlain, " ",
+                  with_coloured_quotes(line.substr(kTip.size()), "\x1b[32m"));
+  const bool names_option = line.starts_with("For more information");
+  return with_coloured_quotes(line, names_option ? "\x1b[1m" : "\x1b[33m");
+}
+
 }  // namespace
+
+void Console::usage_error(std::string_view text) {
+  if (!colours_usage_errors_) {
+    print_to_stderr(concat("error: ", text));
+    return;
+  }
+  std::vector<std::string> lines;
+  for (const auto line : split(text, '\n')) lines.push_back(coloured_usage_line(line));
+  print_to_stderr(concat("\x1b[1m\x1b[31merror:", kPlain, " ", join(lines, "\n")));
+}
 
 void Console::error(std::string_view text) {
   print_to_stderr(
@@ -80,12 +151,15 @@ ProcessConsole::ProcessConsole(const Environment& environment) {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(descriptor, F_GETFD) < 0 && errno == EBADF)
       (void)::open("/dev/null", O_RDWR);  // takes the lowest free number, which is this one
-  const bool wanted =
-      value_of(environment, "NO_COLOR").empty() && value_of(environment, "TERM") != "dumb";
-  use_colours(wanted && ::isatty(STDOUT_FILENO) == 1, wanted && ::isatty(STDERR_FILENO) == 1);
+  if (!value_of(environment, "NO_COLOR").empty()) return;
+  const bool can = value_of(environment, "TERM") != "dumb";
+  use_colours(can && ::isatty(STDOUT_FILENO) == 1, can && ::isatty(STDERR_FILENO) == 1);
+  const std::string forced = value_of(environment, "CLICOLOR_FORCE");
+  if (!forced.empty() && forced != "0") use_colours_for_usage_errors();
 }
 
 void ProcessConsole::print(std::string_view text) {
+  const WholeOnTerminal whole(is_terminal());
   const int failure = write_all(STDOUT_FILENO, text);
   if (failure != 0 && failure != EPIPE && printed_.has_value()) printed_ = system_error(failure);
 }

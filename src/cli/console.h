@@ -27,18 +27,29 @@ class Console {
 
   // One line each, with a coloured word before it where colours are wanted.
   void error(std::string_view text);
+  // A text of several lines, as the option parser makes it.
+  void usage_error(std::string_view text);
   void warn(std::string_view text);
   void debug(std::string_view text);
+
+  // What the command line wants.
+  void choose_colours(Colours choice) {
+    if (choice != Colours::kAuto)
+      use_colours(choice == Colours::kAlways, choice == Colours::kAlways);
+  }
 
  protected:
   void use_colours(bool on_stdout, bool on_stderr) {
     colours_stdout_ = on_stdout;
     colours_stderr_ = on_stderr;
+    colours_usage_errors_ = on_stderr;
   }
+  void use_colours_for_usage_errors() { colours_usage_errors_ = true; }
 
  private:
   bool colours_stdout_ = false;
   bool colours_stderr_ = false;
+  bool colours_usage_errors_ = false;
 };
 
 // stdin, stdout and stderr of this process. Descriptors that are closed lead nowhere from now on: a

@@ -192,20 +192,20 @@ class Performer {
     const auto after = co_await std::move(asking);
     if (!after) co_return fail(after.error());
 
-    WaitDisplay display(*changed, before, *after, console_.is_terminal(), console_.width());
+    WaitDisplay display(*changed, before, *after, console_.is_terminal());
     display.tick();
-    say(display.print());
+    say(display.print(console_.width()));
     auto next_tick = Clock::now() + kSpinnerPeriod;
     while (!display.done()) {
       auto waiting = talk_.next_states(next_tick);
       const auto states = co_await std::move(waiting);
       if (!states) co_return fail(states.error());
       if (*states) {
-        if (display.update(**states)) say(display.print());
+        if (display.update(**states)) say(display.print(console_.width()));
         continue;
       }
       display.tick();
-      say(display.print());
+      say(display.print(console_.width()));
       next_tick = Clock::now() + kSpinnerPeriod;
     }
     co_return Status();
@@ -227,7 +227,8 @@ class Performer {
     std::vector<WorkloadRow> shown;
     for (const auto& [instance, row] : rows)
       if (task.filter.accepts(row)) shown.push_back(row);
-    say(reprinter.print(workload_lines(shown, state, task.listing, console_.width())));
+    const std::size_t width = console_.width();
+    say(reprinter.print(workload_lines(shown, state, task.listing, width), width));
   }
 
   void say(const std::string& text) {

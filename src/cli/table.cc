@@ -196,8 +196,11 @@ std::string text_of(const std::vector<std::string>& lines) {
   return text;
 }
 
-std::string Reprinter::print(const std::vector<std::string>& lines) {
+std::string Reprinter::print(const std::vector<std::string>& lines, std::size_t terminal_width) {
   if (!on_terminal_) return text_of(lines) + "\n";
+  if (widest_ > terminal_width) printed_ = 0;
+  widest_ = 0;
+  for (const auto& line : lines) widest_ = std::max(widest_, display_width(line));
   std::string text = "\x1b[1G";
   if (printed_ > 0) text += concat("\x1b[", std::to_string(printed_), "A");
   for (const auto& line : lines) text += concat(line, "\x1b[K\n");

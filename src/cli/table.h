@@ -34,16 +34,18 @@ std::vector<std::string> lines_of(const Table& table, LastColumn last_column, st
 std::string text_of(const std::vector<std::string>& lines);
 
 // Prints a table again and again. On a terminal each print takes the place of the one before; else
-// they stand below each other, an empty line after each.
+// they stand below each other, an empty line after each. After a terminal got too narrow for the print before, nobody
+// knows where that one is now: some break its lines, others cut them. It then stays, and the next stands below it.
 class Reprinter {
  public:
   explicit Reprinter(bool on_terminal) : on_terminal_(on_terminal) {}
 
-  std::string print(const std::vector<std::string>& lines);
+  std::string print(const std::vector<std::string>& lines, std::size_t terminal_width);
 
  private:
   const bool on_terminal_;
   std::size_t printed_ = 0;  // lines of the last print
+  std::size_t widest_ = 0;   // of these
 };
 
 }  // namespace tiphys::cli

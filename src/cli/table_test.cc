@@ -73,21 +73,29 @@ TEST(Table, BreaksTextBetweenWords) {
 
 TEST(Reprinter, PrintsTablesBelowEachOtherInAPipe) {
   Reprinter reprinter(false);
-  EXPECT_EQ(reprinter.print({"a", "b"}), "a\nb\n\n");
-  EXPECT_EQ(reprinter.print({"c"}), "c\n\n");
+  EXPECT_EQ(reprinter.print({"a", "b"}, 80), "a\nb\n\n");
+  EXPECT_EQ(reprinter.print({"c"}, 80), "c\n\n");
 }
 
 TEST(Reprinter, OverwritesTheLastTableOnATerminal) {
   Reprinter reprinter(true);
-  EXPECT_EQ(reprinter.print({"a", "b", "c"}), "\x1b[1Ga\x1b[K\nb\x1b[K\nc\x1b[K\n");
-  EXPECT_EQ(reprinter.print({"d", "e", "f"}), "\x1b[1G\x1b[3Ad\x1b[K\ne\x1b[K\nf\x1b[K\n");
+  EXPECT_EQ(reprinter.print({"a", "b", "c"}, 80), "\x1b[1Ga\x1b[K\nb\x1b[K\nc\x1b[K\n");
+  EXPECT_EQ(reprinter.print({"d", "e", "f"}, 80), "\x1b[1G\x1b[3Ad\x1b[K\ne\x1b[K\nf\x1b[K\n");
 }
 
 TEST(Reprinter, ClearsWhatAShrinkingTableLeaves) {
   Reprinter reprinter(true);
-  reprinter.print({"a", "b", "c"});
-  EXPECT_EQ(reprinter.print({"d"}), "\x1b[1G\x1b[3Ad\x1b[K\n\x1b[K\n\x1b[K\n\x1b[2A");
-  EXPECT_EQ(reprinter.print({"e"}), "\x1b[1G\x1b[1Ae\x1b[K\n");
+  reprinter.print({"a", "b", "c"}, 80);
+  EXPECT_EQ(reprinter.print({"d"}, 80), "\x1b[1G\x1b[3Ad\x1b[K\n\x1b[K\n\x1b[K\n\x1b[2A");
+  EXPECT_EQ(reprinter.print({"e"}, 80), "\x1b[1G\x1b[1Ae\x1b[K\n");
+}
+
+TEST(Reprinter, LeavesWhatTheTerminalGotTooNarrowFor) {
+  Reprinter reprinter(true);
+  reprinter.print({"wide", "line"}, 80);
+  EXPECT_EQ(reprinter.print({"ab"}, 3), "\x1b[1Gab\x1b[K\n");
+  EXPECT_EQ(reprinter.print({"cd"}, 2), "\x1b[1G\x1b[1Acd\x1b[K\n");
+  EXPECT_EQ(reprinter.print({"wide"}, 80), "\x1b[1G\x1b[1Awide\x1b[K\n");
 }
 
 }  // namespace

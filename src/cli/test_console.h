@@ -12,7 +12,7 @@ namespace tiphys::cli {
 class RecordingConsole final : public Console {
  public:
   RecordingConsole() = default;
-  explicit RecordingConsole(std::size_t columns) : columns_(columns) { use_colours(true, false); }
+  explicit RecordingConsole(std::size_t columns) : columns_(columns) { use_colours(true, true); }
 
   void print(std::string_view text) override { out += text; }
   void print_to_stderr(std::string_view text) override { err += text; }

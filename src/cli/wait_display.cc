@@ -46,8 +46,8 @@ Result<ChangedWorkloads> read_changed_workloads(const UpdateStateSuccess& succes
 }
 
 WaitDisplay::WaitDisplay(const ChangedWorkloads& changed, const Tree& before, const Tree& after,
-                         bool on_terminal, std::size_t width)
-    : width_(width), reprinter_(on_terminal) {
+                         bool on_terminal)
+    : reprinter_(on_terminal) {
   for (const auto& instance : changed.added) watch(instance, Change::kAdded, before, after);
   for (const auto& instance : changed.deleted) watch(instance, Change::kDeleted, before, after);
 }
@@ -90,7 +90,7 @@ bool WaitDisplay::done() const {
                      [](const auto& entry) { return is_final(entry.second); });
 }
 
-std::string WaitDisplay::print() {
+std::string WaitDisplay::print(std::size_t width) {
   std::vector<WorkloadRow> rows;
   rows.reserve(entries_.size());
   for (const auto& [instance, entry] : entries_)
@@ -103,7 +103,7 @@ std::string WaitDisplay::print() {
   auto row = table.rows.begin();
   for (const auto& [instance, entry] : entries_)
     (row++)->at(kState).insert(0, std::string{is_final(entry) ? ' ' : turning, ' '});
-  return reprinter_.print(lines_of(table, LastColumn::kTruncate, width_));
+  return reprinter_.print(lines_of(table, LastColumn::kTruncate, width), width);
 }
 
 }  // namespace tiphys::cli

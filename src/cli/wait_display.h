@@ -38,7 +38,7 @@ class WaitDisplay {
  public:
   // `before` and `after` are the complete states around the update.
   WaitDisplay(const ChangedWorkloads& changed, const Tree& before, const Tree& after,
-              bool on_terminal, std::size_t width);
+              bool on_terminal);
 
   // What is told of other workloads is ignored. True when something was of interest.
   bool update(const UpdateWorkloadState& update);
@@ -46,7 +46,7 @@ class WaitDisplay {
   void tick() { ++ticks_; }
   [[nodiscard]] bool done() const;
   // The table as it stands, with all that a terminal needs to show it in the place of the last one.
-  std::string print();
+  std::string print(std::size_t width);
 
  private:
   enum class Change : std::uint8_t { kAdded, kDeleted };
@@ -60,7 +60,6 @@ class WaitDisplay {
   static bool is_final(const Entry& entry);
   void watch(const InstanceName& instance, Change change, const Tree& before, const Tree& after);
 
-  const std::size_t width_;
   Reprinter reprinter_;
   std::map<InstanceName, Entry, RowOrder> entries_;
   std::size_t ticks_ = 0;

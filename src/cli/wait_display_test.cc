@@ -27,10 +27,10 @@ Tree state_with(const char* workload, Phase phase, const char* connected = "a") 
 }
 
 WaitDisplay waiting_for_added(const Tree& after) {
-  return {{{instance("w")}, {}}, Tree(), after, false, kWidth};
+  return {{{instance("w")}, {}}, Tree(), after, false};
 }
 WaitDisplay waiting_for_deleted(const Tree& after) {
-  return {{{}, {instance("w")}}, Tree(), after, false, kWidth};
+  return {{{}, {instance("w")}}, Tree(), after, false};
 }
 
 UpdateWorkloadState told(const char* workload, Phase phase, std::string info = {}) {
@@ -81,16 +81,16 @@ TEST(WaitDisplay, TurnsItsSpinnerWithEveryTick) {
   };
   for (const char symbol : {'|', '/', '-', '\\', '|'}) {
     display.tick();
-    EXPECT_EQ(display.print(), header + row(symbol));
+    EXPECT_EQ(display.print(kWidth), header + row(symbol));
   }
-  EXPECT_EQ(display.print(), header + row('|'));  // a state turns nothing
+  EXPECT_EQ(display.print(kWidth), header + row('|'));  // a state turns nothing
 }
 
 TEST(WaitDisplay, ShowsABlankOnceAWorkloadIsThere) {
   auto display = waiting_for_added(state_with("w", Phase::kPendingStarting));
   display.tick();
   display.update(told("w", Phase::kRunningOk));
-  EXPECT_EQ(display.print(),
+  EXPECT_EQ(display.print(kWidth),
             "WORKLOAD NAME   AGENT   RUNTIME     EXECUTION STATE   ADDITIONAL INFO\n"
             "w               a       podman      Running(Ok)                      \n\n");
 }
@@ -103,9 +103,9 @@ TEST(WaitDisplay, IgnoresOtherWorkloads) {
 
 TEST(WaitDisplay, TakesADeletedWorkloadThatIsGoneForRemoved) {
   WaitDisplay display({{}, {instance("w")}}, state_with("w", Phase::kRunningOk),
-                      Tree::Map().set("agents", Tree::Map().set("a", Tree::Map())), false, kWidth);
+                      Tree::Map().set("agents", Tree::Map().set("a", Tree::Map())), false);
   EXPECT_TRUE(display.done());
-  EXPECT_EQ(display.print(),
+  EXPECT_EQ(display.print(kWidth),
             "WORKLOAD NAME   AGENT   RUNTIME     EXECUTION STATE   ADDITIONAL INFO\n"
             "w               a       podman      Removed                          \n\n");
 }
@@ -113,20 +113,20 @@ TEST(WaitDisplay, TakesADeletedWorkloadThatIsGoneForRemoved) {
 TEST(WaitDisplay, EndsWithAReasonWhenAnAddedWorkloadHasVanished) {
   auto display = waiting_for_added(Tree::Map().set("agents", Tree::Map().set("a", Tree::Map())));
   EXPECT_TRUE(display.done());
-  EXPECT_NE(display.print().find("The server does not know this workload any more."),
+  EXPECT_NE(display.print(kWidth).find("The server does not know this workload any more."),
             std::string::npos);
 }
 
 TEST(WaitDisplay, ShowsAnInstanceThatIsKeptOnce) {
   WaitDisplay display({{instance("w")}, {instance("w")}}, Tree(),
-                      state_with("w", Phase::kRunningOk), false, kWidth);
+                      state_with("w", Phase::kRunningOk), false);
   EXPECT_TRUE(display.done());
 }
 
 TEST(WaitDisplay, TruncatesInfoToTheTerminal) {
-  WaitDisplay display({{instance("w")}, {}}, Tree(), state_with("w", Phase::kRunningOk), true, 75);
+  WaitDisplay display({{instance("w")}, {}}, Tree(), state_with("w", Phase::kRunningOk), true);
   display.update(told("w", Phase::kRunningOk, "a reason that is a little too long"));
-  EXPECT_EQ(display.print(),
+  EXPECT_EQ(display.print(75),
             "\x1b[1GWORKLOAD NAME   AGENT   RUNTIME     EXECUTION STATE   ADDITIONAL INFO      "
             "\x1b[K\nw               a       podman      Running(Ok)       a reason that is a..."
             "\x1b[K\n");
