@@ -159,12 +159,6 @@ TEST(Session, WatchesUntilTheConnectionEnds) {
                              header + "\n");
 }
 
-TEST(Session, SaysWhichFeatureIsMissing) {
-  const Outcome plan = ank("http://127.0.0.1:9", {"plan", "x.yaml"});
-  EXPECT_EQ(plan.exit, 1);
-  EXPECT_EQ(plan.err, "error: plan is not supported by this version\n");
-}
-
 TEST(Session, TellsWhyAServerCannotBeReachedAndWhatToDo) {
   std::string url;
   {

@@ -24,9 +24,11 @@ asio::awaitable<Result<int>> WaitTask::perform(WaitFor command) {
   Reprinter reprinter(true);
   bool is_in_time = true;
   while (true) {
-    if (console_.is_terminal())
-      say(reprinter.print(
-          lines_of(workload_table(watch->rows()), LastColumn::kWrapText, console_.width())));
+    if (console_.is_terminal()) {
+      const std::size_t width = console_.width();
+      say(reprinter.print(lines_of(workload_table(watch->rows()), LastColumn::kWrapText, width),
+                          width));
+    }
     if (watch->has_arrived() || watch->is_hopeless()) break;
     auto waiting = talk_.next_states(until);
     const auto states = co_await std::move(waiting);
