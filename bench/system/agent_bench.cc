@@ -131,7 +131,8 @@ Round update(const fs::path& programs, const std::string& image) {
 
 constexpr int kWorkloads = 1000;
 
-// One after the other, each from its start to its end.
+// One after the other, each from its start to its end. The agent starts the stub as often, once a workload, up to four at a
+// time, and a few times more to list what there is.
 Round bare_spawns(const fs::path& programs) {
   return [=]() -> Figures {
     const StubPodman podman(programs);
