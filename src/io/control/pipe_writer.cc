@@ -1,6 +1,7 @@
 #include "io/control/pipe_writer.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -27,12 +28,13 @@ void PipeWriter::send(agent::Undelivered label, std::string frame) {
   if (!has_room) return lost_(std::move(label));
   waiting_bytes_ += frame.size();
   waiting_.push_back({std::move(label), std::move(frame)});
-  if (!is_waiting_ || waiting_.size() == 1) write_all();
+  if (!is_waiting_ || waiting_.size() == 1 || (is_looking_ && many_wait())) write_all();
 }
 
 void PipeWriter::finish(std::function<void()> done) {
   if (waiting_.empty()) return done();
   done_ = std::move(done);
+  if (is_looking_) write_all();
 }
 
 void PipeWriter::close() {
@@ -43,7 +45,8 @@ void PipeWriter::close() {
 }
 
 void PipeWriter::write_all() {
-  ++generation_;  // whatever was waited for, this is another look
+  ++generation_;  // whatever was waited for, this is another attempt
+  is_looking_ = false;
   if (std::exchange(is_waiting_, false) && pipe_.is_open()) {
     ErrorCode ignored;
     static_cast<void>(pipe_.cancel(ignored));
@@ -75,23 +78,23 @@ bool PipeWriter::open() {
   return true;
 }
 
+bool PipeWriter::many_wait() const {
+  return waiting_.size() > kMaxWaitingMessages / 2 || waiting_bytes_ > kMaxWaitingBytes / 2;
+}
+
 bool PipeWriter::is_unread() {
+  pollfd asked{pipe_.native_handle(), POLLOUT, 0};
+  const bool has_reader = ::poll(&asked, 1, 0) >= 0 && (asked.revents & POLLERR) == 0;
   int bytes = 0;
-  if (::ioctl(pipe_.native_handle(), FIONREAD, &bytes) != 0) return false;
+  if (!has_reader || ::ioctl(pipe_.native_handle(), FIONREAD, &bytes) != 0) return false;
   const auto unread = static_cast<std::size_t>(bytes);
-  if (unread == 0 || unread < unread_) {  // it reads: its patience begins anew
-    pause_ = kShortestLook;
-    patience_ = kFullPipePatience;
-  }
+  if (unread == 0 || unread < unread_) pause_ = kShortestLook;  // it reads
   unread_ = unread;
-  const bool many_wait =
-      waiting_.size() > kMaxWaitingMessages / 2 || waiting_bytes_ > kMaxWaitingBytes / 2;
-  return unread > 0 && patience_ > Duration::zero() && !many_wait;
+  return unread > 0 && !many_wait() && !done_;
 }
 
 void PipeWriter::look_later() {
-  is_waiting_ = true;
-  patience_ -= pause_;
+  is_waiting_ = is_looking_ = true;
   timer_.expires_after(pause_);
   pause_ = std::min(pause_ * 2, kLongestLook);
   timer_.async_wait([weak = weak_from_this(), generation = generation_](const ErrorCode& error) {
@@ -186,7 +189,7 @@ void PipeWriter::lose_front() {
 
 void PipeWriter::drop_pipe() {
   ++generation_;
-  is_waiting_ = false;
+  is_waiting_ = is_looking_ = false;
   begun_.clear();
   timer_.cancel();
   ErrorCode ignored;

@@ -10,7 +10,7 @@
 // The pipe holds one message at a time, and all of it. The Ankaios SDK for Python needs both: it takes whatever stands in the
 // pipe, looks at one message of it and waits for the pipe again, so what came together with that message is not seen until
 // another one comes; and it takes a moment without bytes for the end of a message. So the pipe grows for a large message, and
-// a message waits until the one before is read: for 500 ms without progress, and only while not too many wait.
+// a message waits until the one before is read, unless too many wait already.
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -33,7 +33,7 @@ inline constexpr int kMaxRetries = 5;
 inline constexpr Duration kFullPipePatience = std::chrono::milliseconds(500);
 // Between two looks whether a message is read; each pause is twice the one before.
 inline constexpr Duration kShortestLook = std::chrono::microseconds(100);
-inline constexpr Duration kLongestLook = std::chrono::milliseconds(5);
+inline constexpr Duration kLongestLook = std::chrono::milliseconds(100);
 // The most that a pipe is made to hold; more is what Linux by default grants no ordinary user.
 inline constexpr std::size_t kLargestPipe = std::size_t{1} << 20U;
 // What may wait; a single message may be larger.
@@ -63,6 +63,7 @@ class PipeWriter : public std::enable_shared_from_this<PipeWriter> {
   void write_all();
   [[nodiscard]] bool open();
   [[nodiscard]] Progress write_some();
+  [[nodiscard]] bool many_wait() const;
   // Whether the next message is to wait for the one before.
   [[nodiscard]] bool is_unread();
   void look_later();
@@ -85,7 +86,7 @@ class PipeWriter : public std::enable_shared_from_this<PipeWriter> {
   // Of the wait for a message to be read.
   std::size_t unread_ = 0;
   Duration pause_ = kShortestLook;
-  Duration patience_ = kFullPipePatience;  // what is left of it
+  bool is_looking_ = false;
   std::function<void()> done_;
 };
 
