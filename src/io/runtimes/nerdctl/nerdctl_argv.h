@@ -17,8 +17,9 @@ inline constexpr const char* kNoSuchContainer = "no such container";
 
 // All containers of this namespace, whoever made them, with their whole ids.
 Arguments ps_arguments();
-// Fails as a whole, and says kNoSuchObject, when one of them is not there.
+// Fails as a whole, and says kNoSuchObject, when one of them is not there; kNotFound, when it goes just then.
 Arguments inspect_arguments(std::span<const shell::ContainerId> containers);
 inline constexpr const char* kNoSuchObject = "no such object";
+inline constexpr const char* kNotFound = "\": not found";  // after a quoted namespace
 
 }  // namespace tiphys::nerdctl

@@ -18,45 +18,63 @@ using commands::CommandQueue;
 
 // Of one `nerdctl inspect`, which prints some 6 KB for each.
 constexpr std::size_t kMaxInspected = 1000;
-// A container that goes away between `ps` and `inspect` spoils the latter.
-constexpr int kMaxTries = 3;
 
-// One listing. It is kept by the command that runs for it.
+bool is_not_there(const Error& error) {
+  return error.message.find(kNoSuchObject) != std::string::npos ||
+         error.message.find(kNotFound) != std::string::npos;
+}
+
+// One listing. It is kept by the command that runs for it. A container that goes away between `ps` and `inspect` spoils
+// the latter for all that are asked for with it, whoever made it; so each half is asked for again, until the missing one
+// stands alone. Another `ps` would meet the next that goes: on a busy machine there always is one.
 class Listing : public std::enable_shared_from_this<Listing> {
  public:
   Listing(CommandQueue& queue, Duration deadline, commands::Dialect::ListingSink sink)
       : queue_(queue), deadline_(deadline), sink_(std::move(sink)) {}
 
   void begin() {
-    ++tries_;
-    inspected_ = 0;
-    containers_.clear();
     queue_.run_at_once({ps_arguments(), deadline_},
                        [self = shared_from_this()](const Result<std::string>& output) {
                          auto entries = output ? parse_ps(*output) : fail(output.error());
                          if (!entries) return self->sink_(fail(entries.error()));
                          self->entries_ = *std::move(entries);
+                         self->divide();
                          self->inspect();
                        });
   }
 
  private:
-  void inspect() {
-    if (inspected_ == entries_.size()) return sink_(std::move(containers_));
-    const auto count = std::min(kMaxInspected, entries_.size() - inspected_);
-    std::vector<shell::ContainerId> ids;
-    for (const auto& entry : std::span(entries_).subspan(inspected_, count))
-      ids.push_back(entry.id);
-    inspected_ += count;
-    queue_.run_at_once(
-        {inspect_arguments(ids), deadline_},
-        [self = shared_from_this()](const Result<std::string>& output) { self->take(output); });
+  using Ids = std::vector<shell::ContainerId>;
+
+  void divide() {
+    for (std::size_t begin = 0; begin < entries_.size(); begin += kMaxInspected) {
+      Ids part;
+      for (const auto& entry :
+           std::span(entries_).subspan(begin, std::min(kMaxInspected, entries_.size() - begin)))
+        part.push_back(entry.id);
+      parts_.push_back(std::move(part));
+    }
   }
 
-  void take(const Result<std::string>& output) {
-    const bool has_changed =
-        !output && output.error().message.find(kNoSuchObject) != std::string::npos;
-    if (has_changed && tries_ < kMaxTries) return begin();
+  void inspect() {
+    if (parts_.empty()) return sink_(std::move(containers_));
+    auto part = std::move(parts_.back());
+    parts_.pop_back();
+    auto arguments = inspect_arguments(part);
+    queue_.run_at_once({std::move(arguments), deadline_},
+                       [self = shared_from_this(), part = std::move(part)](
+                           const Result<std::string>& output) { self->take(part, output); });
+  }
+
+  void take(const Ids& part, const Result<std::string>& output) {
+    if (!output && is_not_there(output.error())) {
+      if (part.size() > 1) {
+        const auto middle = part.begin() + static_cast<std::ptrdiff_t>(part.size() / 2);
+        parts_.emplace_back(part.begin(), middle);
+        parts_.emplace_back(middle, part.end());
+      }
+      return inspect();
+    }
     auto containers = output ? parse_inspect(*output, entries_) : fail(output.error());
     if (!containers) return sink_(fail(containers.error()));
     std::move(containers->begin(), containers->end(), std::back_inserter(containers_));
@@ -66,9 +84,8 @@ class Listing : public std::enable_shared_from_this<Listing> {
   CommandQueue& queue_;
   const Duration deadline_;
   const commands::Dialect::ListingSink sink_;
-  int tries_ = 0;
   std::vector<PsEntry> entries_;
-  std::size_t inspected_ = 0;  // of the entries
+  std::vector<Ids> parts_;  // still to be inspected
   std::vector<ListedContainer> containers_;
 };
 
