@@ -32,8 +32,10 @@ class Podman:
         """What the engine's command line printed."""
         return podman(*words)
 
-    def workload(self, agent, script=STAYS, **more):
-        return harness.workload(agent, script, **more)
+    def workload(self, agent, script=STAYS, volume=None, options=(), **more):
+        """volume: a folder of the host that is /seen in the container."""
+        options = [*options, *([f"--volume={volume}:/seen"] if volume else [])]
+        return harness.workload(agent, script, options=options, **{"runtime": self.runtime} | more)
 
     def found(self, agent):
         """All that is there for an agent: (workload, id, whether it runs), sorted."""
@@ -77,9 +79,6 @@ class Containerd(Podman):
     def call(self, *words):
         return self.case.nerdctl(*words)
 
-    def workload(self, agent, script=STAYS, **more):
-        return harness.workload(agent, script, runtime="containerd", **more)
-
     def found(self, agent):
         return sorted((containerd.workload_of(each), each["Id"], each["State"]["Status"] == "running")
                       for each in self.case.listed(agent))
@@ -94,11 +93,15 @@ class Kube(Podman):
         super().__init__(case)
         self.agent_of_pod = {}
 
-    def workload(self, agent, script=STAYS, image=harness.IMAGE, pod_name=None, **more):
+    def workload(self, agent, script=STAYS, volume=None, image=harness.IMAGE, pod_name=None, **more):
         name = pod_name or self.case.pod_name()
         self.agent_of_pod[name] = agent
+        pod = kube.pod(name, script, image=image)
+        if volume:
+            pod["spec"]["volumes"] = [{"name": "seen", "hostPath": {"path": str(volume), "type": "Directory"}}]
+            pod["spec"]["containers"][0]["volumeMounts"] = [{"name": "seen", "mountPath": "/seen"}]
         config = {"controlInterfaceTarget": f"{name}/c0"} if "controlInterfaceAccess" in more else None
-        return kube.workload(agent, kube.pod(name, script, image=image), config=config, **more)
+        return kube.workload(agent, pod, config=config, **more)
 
     def found(self, agent):
         """A pod that no workload says to be its own goes by its own name."""

@@ -173,9 +173,9 @@ def options(identity):
 
 # --- manifests and states -------------------------------------------------------------------------------------------
 
-def workload(agent, script="sleep 1000", image=IMAGE, restart="NEVER", name=None, **more):
+def workload(agent, script="sleep 1000", image=IMAGE, restart="NEVER", name=None, options=(), **more):
     """Runs a line of the shell in a container that ends at once when it is told to."""
-    chosen = ["--network=none", "--stop-signal=KILL", *([f"--name={name}"] if name else [])]
+    chosen = ["--network=none", "--stop-signal=KILL", *([f"--name={name}"] if name else []), *options]
     config = {"image": image, "commandOptions": chosen, "commandArgs": ["sh", "-c", script]}
     return {"agent": agent, "runtime": "podman", "restartPolicy": restart, "runtimeConfig": yaml.safe_dump(config), **more}
 

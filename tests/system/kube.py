@@ -45,9 +45,20 @@ class KubeCase(harness.PodmanCase):
 
     def volumes(self):
         """What the volumes of our agents keep."""
-        listed = json.loads(podman("volume", "ls", "--format", "json") or "[]")
+        listed = json.loads(self.volume_listing() or "[]")
         return {each["Name"]: base64.b64decode(each["Labels"]["data"] + "==").decode() for each in listed
                 if any(f".{agent}." in each["Name"] for agent in self.agents)}
+
+    @staticmethod
+    def volume_listing():
+        """podman refuses to list volumes while one of them goes."""
+        for _ in range(10):
+            try:
+                return podman("volume", "ls", "--format", "json")
+            except AssertionError as error:
+                if "no such volume" not in str(error):
+                    raise
+        return podman("volume", "ls", "--format", "json")
 
     def pods(self):
         """Id by name."""

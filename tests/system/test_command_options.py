@@ -5,8 +5,6 @@
 
 import unittest
 
-import yaml
-
 import engines
 
 
@@ -17,12 +15,8 @@ class Start:
         self.worker = self.agent(self.one)
         self.name = self.worker.agent_name
 
-    def workload(self, *words, options=(), **more):
-        """With further options for the engine."""
-        wanted = self.engine.workload(self.name, *words, **more)
-        config = yaml.safe_load(wanted["runtimeConfig"])
-        config.setdefault("commandOptions", []).extend(options)
-        return wanted | {"runtimeConfig": yaml.safe_dump(config)}
+    def workload(self, *words, **more):
+        return self.engine.workload(self.name, *words, **more)
 
     def ids(self):
         return self.engine.ids(self.name)

@@ -62,31 +62,6 @@ class Workloads(containerd.ContainerdCase):
         self.ank(self.one, "delete", "workload", "killed", "removed", "kept")
         self.assertEqual(self.containers(), {})
 
-    def test_restart_policies(self):
-        """Containers write what they did into a folder of ours; the third start is one that stays."""
-        def counting(name, code, policy):
-            folder = self.folder / name
-            folder.mkdir()
-            script = f"echo >> /seen/starts; [ $(wc -l < /seen/starts) -lt 3 ] && exit {code}; sleep 1000"
-            config = self.workload(script, restart=policy)
-            mount = f"--network=none\n- --volume={folder}:/seen"
-            return config | {"runtimeConfig": config["runtimeConfig"].replace("--network=none", mount)}
-
-        self.apply(self.one, {"always": counting("always", 0, "ALWAYS"), "failing": counting("failing", 1, "ALWAYS"),
-                              "never": counting("never", 1, "NEVER"), "succeeding": counting("succeeding", 0, "ON_FAILURE"),
-                              "on_failure": counting("on_failure", 1, "ON_FAILURE")})
-        wanted = {"always": 3, "failing": 3, "on_failure": 3, "never": 1, "succeeding": 1}
-
-        def starts():
-            files = {name: self.folder / name / "starts" for name in wanted}
-            return {name: file.read_text().count("\n") for name, file in files.items() if file.exists()}
-
-        # Each start is a Running(Ok) for a moment: that alone does not say which one it is.
-        self.wait_until(lambda: starts() == wanted, "all starts")
-        self.wait_for(self.one, always="Running(Ok)", failing="Running(Ok)", on_failure="Running(Ok)",
-                      never="Failed(ExecFailed)", succeeding="Succeeded(Ok)")
-        self.assertEqual(starts(), wanted)
-
     def test_a_missing_image_is_named_and_used_once_it_is_there(self):
         missing = f"localhost/{self.unique('missing')}:1"
         self.apply(self.one, {"early": self.workload(image=missing)})

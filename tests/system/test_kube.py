@@ -61,24 +61,6 @@ class Kube(kube.KubeCase):
         self.wait_for(self.one, stays="Failed(ExecFailed)")
         self.assertEqual(self.info(self.one, "stays"), "Exit code: '137'")
 
-    # [stest->swdd~workload-control-loop-restarts-workload-with-enabled-restart-policy~2]
-    def test_restart_policies(self):
-        """Containers write what they did into a folder of ours; the third start is one that stays."""
-        def counting(name, code, policy):
-            folder = self.folder / name
-            folder.mkdir()
-            script = f"echo >> /seen/starts; [ $(wc -l < /seen/starts) -lt 3 ] && exit {code}; {STAYS}"
-            wanted = pod(self.pod_name(), script)
-            wanted["spec"]["volumes"] = [{"name": "seen", "hostPath": {"path": str(folder), "type": "Directory"}}]
-            wanted["spec"]["containers"][0]["volumeMounts"] = [{"name": "seen", "mountPath": "/seen"}]
-            return self.workload(wanted, restart=policy)
-
-        self.apply(self.one, {"always": counting("always", 0, "ALWAYS"), "on_failure": counting("on_failure", 1, "ON_FAILURE"),
-                              "succeeding": counting("succeeding", 0, "ON_FAILURE")})
-        self.wait_for(self.one, always="Running(Ok)", on_failure="Running(Ok)", succeeding="Succeeded(Ok)")
-        starts = {name: (self.folder / name / "starts").read_text().count("\n") for name in ("always", "on_failure", "succeeding")}
-        self.assertEqual(starts, {"always": 3, "on_failure": 3, "succeeding": 1})
-
     def test_bad_configs_are_refused_for_good(self):
         self.apply(self.one, {"empty": self.workload() | {"runtimeConfig": "playOptions: []"},
                               "list": self.workload() | {"runtimeConfig": "manifest: []"}})
