@@ -1,8 +1,11 @@
 #include "io/wire/state_tree.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/strings.h"
 #include "io/wire/ank_base.h"
@@ -255,17 +258,18 @@ class Reader {
     met_empties_ = true;
     return entries;
   }
-  Tree::Map with(Tree::Map entries, const char* key, Tree::List collection) {
-    if (!collection.empty()) return entries.set(key, std::move(collection));
-    met_empties_ = true;
-    return entries;
-  }
 
+  using Entries = std::vector<std::pair<std::string, Tree>>;
+
+  // The entries of a map of the wire come in no order.
   template <class Messages>
   Tree::Map read_map(const Messages& wire) {
-    Tree::Map entries;
-    for (const auto& [key, value] : wire) entries = entries.set(key, read(value));
-    return entries;
+    Entries entries;
+    entries.reserve(static_cast<std::size_t>(wire.size()));
+    for (const auto& [key, value] : wire) entries.emplace_back(key, read(value));
+    std::sort(entries.begin(), entries.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    return Tree::Map::of_sorted(std::move(entries));
   }
   template <class Messages>
   Tree::List read_list(const Messages& wire) {
@@ -303,25 +307,25 @@ class Reader {
     return entries;
   }
 
+  // The most frequent message: its fields are read in the order of their names, for one go at the map.
   Tree read(const ank_base::Workload& wire) {
-    Tree::Map entries;
-    if (wire.has_agent()) entries = entries.set("agent", wire.agent());
-    if (wire.has_restartpolicy())
-      entries = entries.set("restartPolicy", read(wire.restartpolicy()));
-    if (wire.has_dependencies())
-      entries =
-          with(std::move(entries), "dependencies", read_map(wire.dependencies().dependencies()));
-    if (wire.has_tags()) entries = with(std::move(entries), "tags", read_map(wire.tags().tags()));
-    if (wire.has_runtime()) entries = entries.set("runtime", wire.runtime());
-    if (wire.has_runtimeconfig()) entries = entries.set("runtimeConfig", wire.runtimeconfig());
+    Entries entries;
+    const auto add_collection = [&](const char* key, auto collection) {
+      met_empties_ = met_empties_ || collection.empty();
+      if (!collection.empty()) entries.emplace_back(key, std::move(collection));
+    };
+    if (wire.has_agent()) entries.emplace_back("agent", wire.agent());
+    if (wire.has_configs()) add_collection("configs", read_map(wire.configs().configs()));
     if (wire.has_controlinterfaceaccess())
-      entries =
-          with(std::move(entries), "controlInterfaceAccess", read(wire.controlinterfaceaccess()));
-    if (wire.has_configs())
-      entries = with(std::move(entries), "configs", read_map(wire.configs().configs()));
-    if (wire.has_files())
-      entries = with(std::move(entries), "files", read_list(wire.files().files()));
-    return entries;
+      add_collection("controlInterfaceAccess", read(wire.controlinterfaceaccess()));
+    if (wire.has_dependencies())
+      add_collection("dependencies", read_map(wire.dependencies().dependencies()));
+    if (wire.has_files()) add_collection("files", read_list(wire.files().files()));
+    if (wire.has_restartpolicy()) entries.emplace_back("restartPolicy", read(wire.restartpolicy()));
+    if (wire.has_runtime()) entries.emplace_back("runtime", wire.runtime());
+    if (wire.has_runtimeconfig()) entries.emplace_back("runtimeConfig", wire.runtimeconfig());
+    if (wire.has_tags()) add_collection("tags", read_map(wire.tags().tags()));
+    return Tree::Map::of_sorted(std::move(entries));
   }
 
   Tree::Map read(const ank_base::ControlInterfaceAccess& wire) {
