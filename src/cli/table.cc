@@ -140,6 +140,8 @@ std::string truncated(const std::string& text, std::size_t width) {
 }  // namespace
 
 std::size_t display_width(std::string_view text) {
+  const auto is_plain = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  if (std::all_of(text.begin(), text.end(), is_plain)) return text.size();
   std::size_t width = 0;
   while (!text.empty()) {
     const Character character = first_character(text);

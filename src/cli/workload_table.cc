@@ -40,12 +40,15 @@ bool RowOrder::operator()(const InstanceName& a, const InstanceName& b) const {
 
 std::vector<WorkloadRow> workload_rows(const Tree& complete_state) {
   std::vector<WorkloadRow> rows;
+  const Tree::Map wanted = entries_at(complete_state, {{"desiredState", "workloads"}});
   const auto visit = [&](const std::string& agent, const std::string& workload,
                          const std::string& id, const Tree& tree) {
     auto state = read_execution_state(tree);
     if (!state) return;
     InstanceName instance{WorkloadName{workload}, WorkloadId{id}, AgentName{agent}};
-    std::string runtime = runtime_of(complete_state, instance);
+    const Tree* spec = wanted.find(workload);
+    std::string runtime =
+        spec != nullptr && string_at(*spec, "agent") == agent ? string_at(*spec, "runtime") : "";
     rows.push_back({std::move(instance), std::move(runtime), *std::move(state)});
   };
   entries_at(complete_state, {{"workloadStates"}})
