@@ -110,6 +110,8 @@ Script moving() {
 }
 
 struct Case {
+  friend void PrintTo(const Case& each, std::ostream* out) { *out << each.name; }
+
   const char* name;
   Words words;
   Script (*script)() = cli::script;

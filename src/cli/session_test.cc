@@ -159,6 +159,105 @@ TEST(Session, WatchesUntilTheConnectionEnds) {
                              header + "\n");
 }
 
+TEST(Session, WatchesInTheFormatThatIsAskedFor) {
+  Script script;
+  script.on_request = [](Visitor& visitor, const Request& request) {
+    const InstanceName w{WorkloadName{"w"}, WorkloadId{"1"}, AgentName{"a"}};
+    visitor.send(Response{request.id, CompleteStateResponse{state_of_w(Phase::kRunningOk), {}}});
+    visitor.send(UpdateWorkloadState{{{w, ExecutionState(Phase::kSucceededOk)}}});
+    visitor.end({});
+  };
+  const ScriptedServer server(script);
+  const Outcome outcome =
+      ank(server.url(), {"get", "workloads", "-w", "-o", "wide", "--no-headers"});
+  EXPECT_EQ(outcome.exit, 1);
+  EXPECT_EQ(outcome.out,
+            "w   a      Running(Ok)            1   \n\n"
+            "w   a      Succeeded(Ok)            1   \n\n");
+}
+
+TEST(Session, WaitsUntilTheGoalIsReachedOrTheServerGoes) {
+  const InstanceName w{WorkloadName{"w"}, WorkloadId{"1"}, AgentName{"a"}};
+  Script script;
+  script.on_request = [w](Visitor& visitor, const Request& request) {
+    const Tree wanted = Tree::Map().set("agent", "a").set("runtime", "r").set("runtimeConfig", "c");
+    const Tree desired = Tree::Map().set("workloads", Tree::Map().set("w", wanted));
+    const Tree state = state_of_w(Phase::kPendingInitial).entries().set("desiredState", desired);
+    visitor.send(Response{request.id, CompleteStateResponse{state, {}}});
+    visitor.send(UpdateWorkloadState{{{w, ExecutionState(Phase::kSucceededOk)}}});
+    visitor.end({});
+  };
+  const ScriptedServer server(script);
+  const Outcome there = ank(server.url(), {"wait", "workload", "--for=succeeded", "w"});
+  EXPECT_EQ(there.exit, 0) << there.err;
+  EXPECT_EQ(there.out, "w has succeeded\n");
+  EXPECT_EQ(ank(server.url(), {"-q", "wait", "workload", "--for=succeeded", "w"}).out, "");
+  const Outcome gone = ank(server.url(), {"wait", "workload", "--for=removed", "w"});
+  EXPECT_EQ(gone.exit, 1);
+  EXPECT_EQ(gone.out, "");
+  EXPECT_EQ(gone.err,
+            "error: the server has ended the connection (Connection to server interrupted); is "
+            "ank-server still running?\n");
+}
+
+TEST(Session, PlansWhatApplySendsAndChangesNothing) {
+  const MachineServer server(kManifest);
+  const Outcome planned = ank(server.url(), {"plan", "-"}, kManifest);
+  EXPECT_EQ(planned.exit, 1) << "that server has no planner";
+  EXPECT_NE(planned.err.find("needs a Tiphys server"), std::string::npos) << planned.err;
+
+  Script script = adding_w(Phase::kRunningOk);
+  std::vector<DryRunRequest> asked;
+  script.on_dry_run = [&asked](const DryRunRequest& request) {
+    asked.push_back(request);
+    return DryRun{};
+  };
+  const ScriptedServer planner(script);
+  for (const Words& more : {Words{}, Words{"-d"}, Words{"--agent", "b"}}) {
+    SCOPED_TRACE(join(more, " "));
+    Words applied{"--no-wait", "apply", "-"};
+    Words dry{"apply", "--dry-run", "-"};
+    Words plan{"plan", "-"};
+    for (auto* words : {&applied, &dry, &plan})
+      words->insert(words->end(), more.begin(), more.end());
+    asked.clear();
+    EXPECT_EQ(ank(planner.url(), applied, kManifest).exit, 0);
+    const auto heard = planner.heard();
+    EXPECT_EQ(ank(planner.url(), plan, kManifest).exit, 0);
+    EXPECT_EQ(ank(planner.url(), dry, kManifest).exit, 0);
+    // state, update and goodbye of apply are the last that it heard
+    const auto& update = std::get<Request>(heard.at(heard.size() - 2));
+    ASSERT_EQ(asked.size(), 2U);
+    for (const auto& request : asked)
+      EXPECT_EQ(request.update, std::get<UpdateStateRequest>(update.content));
+    const auto all = planner.heard();
+    for (std::size_t i = heard.size(); i < all.size(); ++i) {
+      const auto* request = std::get_if<Request>(&all[i]);
+      EXPECT_TRUE(request == nullptr ||
+                  std::holds_alternative<CompleteStateRequest>(request->content));
+    }
+  }
+}
+
+TEST(Session, AsksNobodyForThePlanOfAnEmptyManifest) {
+  const Outcome outcome =
+      ank("http://127.0.0.1:9", {"plan", "--detailed-exitcode", "-"}, "apiVersion: v1\n");
+  EXPECT_EQ(outcome.exit, 0) << outcome.err;
+  EXPECT_TRUE(outcome.out.starts_with("No workload would change.\n")) << outcome.out;
+}
+
+TEST(Session, KeepsStdoutForThePlan) {
+  Script script = adding_w(Phase::kRunningOk);
+  script.on_dry_run = [](const DryRunRequest&) { return DryRun{}; };
+  const ScriptedServer server(script);
+  const Outcome outcome =
+      ank(server.url(), {"plan", "-o", "json", "-"},
+          "apiVersion: v0.1\nworkloads:\n  w: {agent: a, runtime: r, runtimeConfig: c}\n");
+  EXPECT_EQ(outcome.exit, 0) << outcome.err;
+  EXPECT_TRUE(outcome.out.starts_with("{\n")) << outcome.out;
+  EXPECT_NE(outcome.err.find("deprecated"), std::string::npos) << outcome.err;
+}
+
 TEST(Session, TellsWhyAServerCannotBeReachedAndWhatToDo) {
   std::string url;
   {
