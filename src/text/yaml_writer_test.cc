@@ -32,7 +32,8 @@ std::string string_at(const Tree& tree, const std::string& path) {
 }
 
 TEST(YamlWriter, QuotesAsRecorded) {
-  const auto cases = parse_json(content_of("tests/vectors/ankaios-cli/yaml_scalars.json"));
+  const auto cases =
+      parse_json(content_of("tests/vectors/ankaios-cli-replay/cases/yaml_scalars.json"));
   ASSERT_TRUE(cases) << to_string(cases.error());
   ASSERT_EQ(cases->list()->size(), 71U);
   for (const auto& row : *cases->list()) {

@@ -25,7 +25,7 @@ import cli_comparison  # noqa: E402
 import cli_replay  # noqa: E402
 
 TOPICS = ["agent_start", "apply_input", "apply_schema", "closed_stdout", "completion", "get_state_and_tables", "get_with_agents", "global",
-          "logs", "run_delete", "unreachable", "wait", "yaml_scalars"]
+          "logs", "run_delete", "scripted_server", "unreachable", "wait", "yaml_scalars"]
 PROGRAMS = pathlib.Path(os.environ.get("TIPHYS_BIN", ROOT / "build/dev/bin"))
 COMMANDS = PROGRAMS.parent / "scripted_engine"
 AT_ONCE = 8
