@@ -82,6 +82,13 @@ class Preparation {
   }
 
   Prepared<std::optional<host::TlsMaterial>> tls(const Settings& settings) {
+    // An empty variable would otherwise pass for none, and what was meant to be secure would not be.
+    const auto& [insecure, ca, certificate, key] = settings.security;
+    for (const auto* pem : {&ca, &certificate, &key})
+      if (pem->path && pem->path->empty() && !pem->path_of_config_file)
+        return failed(
+            "Certificate error: 'Error during opening the given file \"\": No such file or "
+            "directory (os error 2)'");
     auto security = link::decide_security(settings.security);
     if (security) {
       for (const auto& warning : security->warnings) console_.warn(warning);

@@ -355,6 +355,11 @@ TEST(Session, ShowsWhichCertificateFileCannotBeUsed) {
             concat("error: Certificate error: 'Private key file \"", files.path("key.pem"),
                    "\" has insecure permissions 604. Private keys must have permissions "
                    "0600 or 0400. Use 'chmod 0600 <file>' to fix this.'\n"));
+  const Outcome empty = ank_with_tls("https://127.0.0.1:9", {"-k", "--crt_pem", ""});
+  EXPECT_EQ(empty.exit, 1);
+  EXPECT_EQ(empty.err,
+            "error: Certificate error: 'Error during opening the given file \"\": No such file or "
+            "directory (os error 2)'\n");
   const Outcome none = ank_with_tls("https://127.0.0.1:9", {});
   EXPECT_EQ(none.exit, 1);
   EXPECT_TRUE(none.err.starts_with("error: Missing certificate files: Either provide mTLS config"));

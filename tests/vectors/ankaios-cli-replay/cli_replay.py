@@ -229,7 +229,7 @@ class Session:
             await self.scripted.stop()
         for process in (self.server, *self.agents.values()):
             if process and process.returncode is None:
-                process.kill()
+                await self.kill(process)
         if self.engine:
             self.engine.close()
             self.engine.end()
