@@ -116,7 +116,7 @@ class CliVectors(unittest.TestCase):
         print(f"{topic}: {len(cases)} cases, {len(cases) - len(found)} equal, {len(found)} as listed")
         if UPDATING:
             kept = {name: entry for name, entry in listed.items() if name not in {case["name"] for case in cases}}
-            list_of(topic).write_text(written({**kept, **found}))
+            list_of(topic).write_text(written({**kept, **found}) if kept or found else "{}\n")
 
 
 def add_test(topic):
