@@ -103,6 +103,15 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
+// A path as one would rather type it: brackets of both kinds mean something to a shell.
+std::string typed(std::string path) {
+  constexpr std::string_view kWorkload = "workloads.<workload>";
+  if (path.starts_with(kWorkload)) path.replace(0, kWorkload.size(), "workload");
+  for (std::size_t at = path.find("[]"); at != std::string::npos; at = path.find("[]"))
+    path.erase(at, 2);
+  return path;
+}
+
 // The place of the field with the most similar name: among those of the place itself first, then deeper and deeper.
 std::optional<std::string> similar(const Place& place, std::string_view segment) {
   Words names;
@@ -121,7 +130,7 @@ std::optional<std::string> similar(const Place& place, std::string_view segment)
   }
   const auto found = nearest(lower_case(segment), names);
   if (!found) return std::nullopt;
-  return paths[*found];
+  return typed(paths[*found]);
 }
 
 std::string listed(const std::vector<FieldSpec>& fields) {

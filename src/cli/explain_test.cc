@@ -119,11 +119,11 @@ TEST(Explain, NamesWhatIsNotThereWhatWasMeantAndWhatThereIs) {
             "there is no field 'foo' in a manifest; there are: apiVersion, workloads, configs");
   EXPECT_EQ(offence("workload.restartpolicy"),
             "there is no field 'restartpolicy' in workloads.<workload>; did you mean "
-            "'workloads.<workload>.restartPolicy'? There are: agent, runtime, runtimeConfig, "
+            "'workload.restartPolicy'? There are: agent, runtime, runtimeConfig, "
             "restartPolicy, dependencies, tags, configs, files, controlInterfaceAccess");
   EXPECT_EQ(offence("mountPoint"),
             "there is no field 'mountPoint' in a manifest; did you mean "
-            "'workloads.<workload>.files[].mountPoint'? There are: apiVersion, workloads, configs");
+            "'workload.files.mountPoint'? There are: apiVersion, workloads, configs");
   EXPECT_EQ(offence("workload.agent.x"),
             "there is no field 'x' in workloads.<workload>.agent, which has no fields");
   EXPECT_EQ(offence("apiVersion.x"), "there is no field 'x' in apiVersion, which has no fields");

@@ -153,6 +153,11 @@ std::vector<Case> cases() {
       {"wait_too_long", {"wait", "workload", "--for", "running", "--timeout", "1ms", "db", "lost"}},
       {"wait_removed", {"wait", "workload", "--for", "removed", "nobody"}},
       {"wait_unknown", {"wait", "workload", "--for", "running", "wbe"}},
+      {"explain", {"explain"}},
+      {"explain_workload", {"explain", "workload"}},
+      {"explain_field", {"explain", "workloads.web.dependencies"}},
+      {"explain_rules", {"explain", "workload.controlInterfaceAccess.allowRules"}},
+      {"explain_unknown", {"explain", "workload.restartpolicy"}},
   };
 }
 

@@ -10,6 +10,7 @@
 #include "base/strings.h"
 #include "model/access_rules.h"
 #include "model/workload.h"
+#include "text/manifest.h"
 #include "text/yaml.h"
 
 namespace tiphys {
@@ -114,6 +115,22 @@ TEST(ManifestFields, TheWordsAreThoseOfTheModel) {
        words_of(field_at({"workloads", "controlInterfaceAccess", "allowRules", "operation"})))
     EXPECT_TRUE(parse_operation(word)) << word;
   EXPECT_EQ(words_of(field_at({"workloads", "restartPolicy"})).size(), 3U);
+}
+
+// The reader of manifests knows every field, and says so of one that it does not.
+TEST(ManifestFields, AreReadByTheReaderOfManifests) {
+  const auto warnings = [](const std::string& field) {
+    std::string text = "apiVersion: v1\nworkloads:\n  w:\n    agent: a\n";
+    for (const std::string_view needed : {"runtime", "runtimeConfig"})
+      if (!field.starts_with(concat(needed, ":"))) text += concat("    ", needed, ": x\n");
+    if (field.starts_with("agent:")) text = text.replace(text.find("    agent: a\n"), 13, "");
+    for (const auto line : split(field, '\n')) text += concat("    ", line, "\n");
+    const auto manifest = parse_manifest(text, "m");
+    return manifest ? manifest->warnings : std::vector{to_string(manifest.error())};
+  };
+  EXPECT_EQ(warnings("unknown: x").size(), 1U);
+  for (const auto& field : fields_within(field_at({"workloads"})))
+    EXPECT_EQ(warnings(std::string(field.example)), std::vector<std::string>()) << field.name;
 }
 
 TEST(ManifestFields, AComplaintNamesTheTextAndTheRule) {
