@@ -103,6 +103,7 @@ class Checker {
   void check_word(const YamlNode& node, const FieldSpec& field) {
     if (!expect_string(node)) return;
     std::vector<std::string> words;
+    words.reserve(field.words.size());
     for (const auto& word : field.words) words.emplace_back(word.word);
     if (std::find(words.begin(), words.end(), node.text) != words.end()) return;
     if (words.size() > 1)

@@ -323,7 +323,7 @@ const FieldSpec* FieldSpec::find(std::string_view key) const {
 }
 
 const FieldSpec& manifest_fields() {
-  static const FieldSpec manifest{
+  static const FieldSpec kManifest{
       .name = "",
       .kind = Kind::kObject,
       .summary = "A manifest: the workloads and configs that shall be",
@@ -370,7 +370,7 @@ const FieldSpec& manifest_fields() {
                             .example = "database:\n  user: app\n  ports: ['5432', '5433']",
                             .definition = "configItem",
                             .rule = &kName}}}}};
-  return manifest;
+  return kManifest;
 }
 
 const std::vector<FieldSpec>& fields_within(const FieldSpec& field) {

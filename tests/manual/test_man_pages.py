@@ -76,7 +76,7 @@ class ManPages(unittest.TestCase):
 
     def test_are_found_where_they_are_installed(self):
         with tempfile.TemporaryDirectory() as prefix:
-            installed = run("cmake", "--install", BUILD, "--prefix", prefix)
+            installed = run("cmake", "--install", BUILD / "src/apps/docs", "--prefix", prefix)
             self.assertEqual(installed.returncode, 0, installed.stderr)
             for section, name in (("1", "ank-get-workload"), ("5", "ank-manifest"), ("8", "ank-agent")):
                 shown = run("man", "-M", f"{prefix}/share/man", section, name)

@@ -44,7 +44,7 @@ std::vector<ConfigKey> with_security(std::vector<ConfigKey> keys,
 }  // namespace
 
 const ConfigFormat& ank_config() {
-  static const ConfigFormat format{
+  static const ConfigFormat kFormat{
       .name = "ank.conf",
       .summary = "config file of ank",
       .details =
@@ -79,11 +79,11 @@ const ConfigFormat& ank_config() {
           "ca_pem = \"/etc/ankaios/ca.pem\"\ncrt_pem = \"/etc/ankaios/ank.pem\"\n"
           "key_pem = \"/etc/ankaios/ank-key.pem\"",
       .program = "ank(1)"};
-  return format;
+  return kFormat;
 }
 
 const ConfigFormat& server_config() {
-  static const ConfigFormat format{
+  static const ConfigFormat kFormat{
       .name = "ank-server.conf",
       .summary = "config file of ank-server",
       .details = kPrecedence,
@@ -122,11 +122,11 @@ const ConfigFormat& server_config() {
           "key_pem = \"/etc/ankaios/server-key.pem\"\n\n"
           "[[mutating_hooks]]\nname = \"add-defaults\"",
       .program = "ank-server(8)"};
-  return format;
+  return kFormat;
 }
 
 const ConfigFormat& agent_config() {
-  static const ConfigFormat format{
+  static const ConfigFormat kFormat{
       .name = "ank-agent.conf",
       .summary = "config file of ank-agent",
       .details = kPrecedence,
@@ -165,7 +165,7 @@ const ConfigFormat& agent_config() {
           "key_pem = \"/etc/ankaios/agent-key.pem\"\nruntimes = [\"podman\"]\n\n"
           "[tags]\nzone = \"front\"",
       .program = "ank-agent(8)"};
-  return format;
+  return kFormat;
 }
 
 }  // namespace tiphys::apps

@@ -28,9 +28,9 @@ class Roff {
   // A term, all of it bold, and what is to be said about it.
   Roff& entry(std::string_view term, std::string_view paragraphs);
   // Line by line as it is.
-  Roff& example(std::string_view lines);
+  Roff& example(std::string_view text);
   // How a command is called: its name, and what follows in plain letters.
-  Roff& command(std::string_view bold, std::string_view plain);
+  Roff& command(std::string_view name, std::string_view plain);
 
   [[nodiscard]] const std::string& page() const { return text_; }
 
