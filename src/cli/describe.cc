@@ -62,6 +62,7 @@ struct Standing {
 
   [[nodiscard]] std::string text() const {
     std::vector<std::string> texts;
+    texts.reserve(phases.size());
     for (const Phase phase : phases) texts.push_back(state_text(ExecutionState(phase)));
     return texts.empty() ? "not there" : join(texts, ", ");
   }
@@ -237,7 +238,7 @@ class WorkloadDescription {
 // "7.6 GiB (8160437862B)"
 std::string bytes_text(std::uint64_t bytes) {
   constexpr std::array<std::string_view, 4> kUnits{"KiB", "MiB", "GiB", "TiB"};
-  const std::string exact = concat(std::to_string(bytes), "B");
+  std::string exact = concat(std::to_string(bytes), "B");
   if (bytes < 1024) return exact;
   std::uint64_t tenths = bytes / 1024 * 10 + bytes % 1024 * 10 / 1024;
   std::size_t unit = 0;
@@ -251,6 +252,7 @@ std::string counts_text(const std::vector<WorkloadRow>& rows) {
   std::map<std::string, std::size_t> counts;
   for (const auto& row : rows) ++counts[state_text(row.state)];
   std::vector<std::string> texts;
+  texts.reserve(counts.size());
   for (const auto& [state, count] : counts)
     texts.push_back(concat(std::to_string(count), " ", state));
   return rows.empty() ? "0" : concat(std::to_string(rows.size()), ": ", join(texts, ", "));

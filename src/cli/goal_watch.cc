@@ -175,6 +175,7 @@ std::vector<std::string> GoalWatch::missing() const {
     const Entry& entry = entries_.at(name);
     if (is_there(entry)) continue;
     std::vector<std::string> texts;
+    texts.reserve(entry.instances.size());
     for (const auto& [instance, state] : entry.instances)
       texts.push_back(instance_text(instance, state));
     std::string line = concat(name, ": ", texts.empty() ? "no state yet" : join(texts, "; "));

@@ -108,6 +108,7 @@ Tree tree_of(const std::vector<std::string>& texts) {
 
 std::string dependencies_text(const Workload& workload) {
   std::vector<std::string> texts;
+  texts.reserve(workload.dependencies.size());
   for (const auto& [name, condition] : workload.dependencies)
     texts.push_back(concat(name, "=", condition_text(condition)));
   return on_one_safe_line(join(texts, ","));

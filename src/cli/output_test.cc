@@ -31,8 +31,9 @@ std::string content_of(const fs::path& path) {
 }
 
 const Tree& cluster() {
-  static const Tree state = to_tree(parse_yaml(content_of(kFolder / "state.yaml")).value()).value();
-  return state;
+  static const Tree kState =
+      to_tree(parse_yaml(content_of(kFolder / "state.yaml")).value()).value();
+  return kState;
 }
 
 InstanceName instance(const char* workload, const char* id, const char* agent) {
@@ -110,7 +111,7 @@ Script moving() {
 }
 
 struct Case {
-  friend void PrintTo(const Case& each, std::ostream* out) { *out << each.name; }
+  friend std::ostream& operator<<(std::ostream& out, const Case& each) { return out << each.name; }
 
   const char* name;
   Words words;

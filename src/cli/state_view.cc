@@ -54,6 +54,7 @@ std::vector<std::string> workload_names(const Tree& complete_state) {
 
 std::string tags_text(const Tags& tags) {
   std::vector<std::string> texts;
+  texts.reserve(tags.size());
   for (const auto& [key, value] : tags) texts.push_back(concat(key, "=", value));
   return on_one_safe_line(join(texts, ","));
 }
