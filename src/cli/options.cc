@@ -85,8 +85,14 @@ void prepare(std::vector<std::string>& words) {
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates,
                        std::string_view what) {
   const auto found = nearest(word, candidates);
-  if (!found) return {};
-  return concat("\n\n  tip: a similar ", what, " exists: '", candidates[*found], "'");
+  auto meant = found ? candidates.begin() + static_cast<std::ptrdiff_t>(*found) : candidates.end();
+  // Whoever cut a word short may be far from its end.
+  constexpr std::size_t kShortest = 3;
+  if (!found && word.size() >= kShortest && word != "--")
+    meant = std::find_if(candidates.begin(), candidates.end(),
+                         [&](const std::string& each) { return each.starts_with(word); });
+  if (meant == candidates.end()) return {};
+  return concat("\n\n  tip: a similar ", what, " exists: '", *meant, "'");
 }
 
 // -- What was given for a command. Everything comes as text: what it means is said here.
@@ -477,10 +483,11 @@ class CommandLine {
   Printout help_on_words(const CLI::App& help) {
     const CLI::App* target = help.get_parent();
     for (const auto& word : help.get_option(kHelpWords)->results()) {
+      if (word == "help") break;  // help on help is the same
       const CLI::App* next = nullptr;
       for (const auto* candidate : target->get_subcommands([](const CLI::App*) { return true; }))
         if (candidate->check_name(word) && known_.contains(candidate)) next = candidate;
-      if (next == nullptr) throw UsageError{concat("unrecognized subcommand '", word, "'")};
+      if (next == nullptr) throw UsageError{describe(word, *known_.at(target).command), target};
       target = next;
     }
     return help_on(*target);
@@ -499,16 +506,30 @@ class CommandLine {
   static std::string describe(const std::string& extra, const CommandSpec& command) {
     if (!is_option(extra) && !command.commands.empty()) {
       std::vector<std::string> names;
-      names.reserve(command.commands.size());
-      for (const auto& below : command.commands) names.emplace_back(below.name);
+      for (const auto& below : command.commands) {
+        names.emplace_back(below.name);
+        if (!below.alias.empty()) names.emplace_back(below.alias);
+      }
       return concat("unrecognized subcommand '", extra, "'",
                     suggestion(extra, names, "subcommand"));
     }
+    return concat(
+        "unexpected argument '", extra, "' found",
+        is_option(extra) ? option_tip(extra.substr(0, extra.find('=')), command) : std::string());
+  }
+
+  static std::string option_tip(const std::string& word, const CommandSpec& command) {
+    const auto is_meant = [&](const OptionSpec& option) {
+      return word == concat("--", option.name) ||
+             (option.letter != 0 && word == concat("-", std::string(1, option.letter)));
+    };
+    const auto& global = command_table().options;
+    if (&command != &command_table() && std::any_of(global.begin(), global.end(), is_meant))
+      return concat("\n\n  tip: '", word, "' stands before the command: 'ank ", word, " ...'");
     std::vector<std::string> options{"--help"};
     for (const auto& option : command.options)
       if (!option.name.empty()) options.push_back(concat("--", option.name));
-    return concat("unexpected argument '", extra, "' found",
-                  is_option(extra) ? suggestion(extra, options, "argument") : std::string());
+    return suggestion(word, options, "argument");
   }
 
   CLI::App app_;

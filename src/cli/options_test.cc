@@ -188,6 +188,32 @@ TEST(Options, SuggestWhatWasProbablyMeant) {
   EXPECT_EQ(printed({"frobnicate"}).text.find("tip:"), std::string::npos);
 }
 
+TEST(Options, SuggestAtEveryLevel) {
+  for (const auto& [words, tip, usage] : std::vector<std::tuple<Words, std::string, std::string>>{
+           {{"get", "wrokloads"}, "'workloads'", "ank get <COMMAND>"},
+           {{"delete", "cnofigs"}, "'configs'", "ank delete <COMMAND>"},
+           {{"desc"}, "'describe'", "ank [OPTIONS] <COMMAND>"},
+           {{"help", "gte"}, "'get'", "ank [OPTIONS] <COMMAND>"},
+           {{"help", "get", "wrokload"}, "'workload'", "ank get <COMMAND>"},
+           {{"get", "help", "stat"}, "'state'", "ank get <COMMAND>"},
+           {{"--insecur", "get", "state"}, "'--insecure'", "ank [OPTIONS] <COMMAND>"},
+           {{"get", "workloads", "--agnt=x"}, "'--agent'", "ank get workload [OPTIONS]"},
+           {{"apply", "--dry", "x"}, "'--dry-run'", "ank apply [OPTIONS]"},
+           {{"get", "agents", "--insecure"},
+            "'--insecure' stands before the command: 'ank --insecure ...'",
+            "ank get agent [OPTIONS]"},
+           {{"apply", "-k", "x"}, "'-k' stands before the command", "ank apply [OPTIONS]"},
+           {{"schema", "--server-url=x"}, "'--server-url' stands before", "ank schema"}}) {
+    SCOPED_TRACE(join(words, " "));
+    const Printout printout = printed(words);
+    EXPECT_EQ(printout.kind, Printout::Kind::kUsageError);
+    EXPECT_NE(printout.text.find("tip: "), std::string::npos) << printout.text;
+    EXPECT_NE(printout.text.find(tip), std::string::npos) << printout.text;
+    EXPECT_NE(printout.text.find("Usage: " + usage), std::string::npos) << printout.text;
+  }
+  EXPECT_EQ(printed({"help", "help"}).text, printed({"--help"}).text);
+}
+
 TEST(Options, EndAUsageErrorWithTheUsage) {
   EXPECT_EQ(printed({"get", "stuff"}).text,
             "unrecognized subcommand 'stuff'\n\nUsage: ank get <COMMAND>\n\n"
