@@ -63,7 +63,8 @@ class Lines:
         super().setUpClass()
         prefix = tempfile.TemporaryDirectory(prefix="tiphys-installed-")
         cls.addClassCleanup(prefix.cleanup)
-        subprocess.run(["cmake", "--install", harness.PROGRAMS.parent, "--prefix", prefix.name], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["cmake", "--install", harness.PROGRAMS.parent, "--component", "completions", "--prefix", prefix.name],
+                       check=True, stdout=subprocess.DEVNULL)
         cls.share = pathlib.Path(prefix.name, "share")
 
     def setUp(self):
