@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -67,8 +68,7 @@ tl::unexpected<Error> system_error(int number) {
               concat(std::strerror(number), " (os error ", std::to_string(number), ")"));
 }
 
-Result<std::string> read_all(int descriptor) {
-  std::string text;
+Result<std::string> read_all(int descriptor, std::string text = {}) {
   std::array<char, 65536> buffer;
   while (true) {
     const ssize_t count = ::read(descriptor, buffer.data(), buffer.size());
@@ -77,9 +77,25 @@ Result<std::string> read_all(int descriptor) {
     if (count == 0) return text;
     text.append(buffer.data(), static_cast<std::size_t>(count));
     if (text.size() > kMaxInput)
-      return fail(Code::kResourceExhausted,
-                  concat("larger than ", std::to_string(kMaxInput >> 20U), " MiB"));
+      return fail(Code::kResourceExhausted, concat("larger than ", std::to_string(kMaxInput >> 20U),
+                                                   " MiB, which is the most that is read"));
   }
+}
+
+// The first bytes of a FIFO, opened so that nothing waits. Waits for somebody to open its other end, but only for a while;
+// whoever has opened it may then take all the time he needs.
+Result<std::string> wait_for_writer(int fifo) {
+  constexpr int kTries = 100;
+  constexpr int kPauseMs = 50;
+  for (int i = 0; i < kTries; ++i) {
+    pollfd state{fifo, POLLIN, 0};
+    if (::poll(&state, 1, kPauseMs) > 0) return std::string();  // bytes, or a writer who has left
+    std::string first(1, 0);
+    const ssize_t count = ::read(fifo, first.data(), first.size());
+    if (count > 0) return first;
+    if (count < 0 && errno == EAGAIN) return std::string();  // a writer who has said nothing yet
+  }
+  return fail(Code::kDeadlineExceeded, "it is a FIFO, and nobody writes into it");
 }
 
 std::string value_of(const Environment& environment, const char* name) {
@@ -168,7 +184,11 @@ void ProcessConsole::print_to_stderr(std::string_view text) {
   (void)write_all(STDERR_FILENO, text);  // nobody is left to be told
 }
 
-Result<std::string> ProcessConsole::read_stdin() { return read_all(STDIN_FILENO); }
+Result<std::string> ProcessConsole::read_stdin() {
+  if (::isatty(STDIN_FILENO) == 1)
+    print_to_stderr("Reading from the terminal; Ctrl-D in an empty line ends the text.\n");
+  return read_all(STDIN_FILENO);
+}
 bool ProcessConsole::is_terminal() const { return ::isatty(STDOUT_FILENO) == 1; }
 
 std::size_t ProcessConsole::width() const {
@@ -179,9 +199,16 @@ std::size_t ProcessConsole::width() const {
 }
 
 Result<std::string> read_file(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return system_error(errno);
-  auto text = read_all(descriptor);
+  struct stat about{};
+  Result<std::string> text;
+  if (::fstat(descriptor, &about) == 0 && S_ISFIFO(about.st_mode))
+    text = wait_for_writer(descriptor);
+  if (text) {
+    (void)::fcntl(descriptor, F_SETFL, 0);
+    text = read_all(descriptor, *std::move(text));
+  }
   ::close(descriptor);
   return text;
 }

@@ -21,6 +21,25 @@ std::string without_path(const std::string& url) {
   return url.substr(0, url.find('/', host));
 }
 
+// What to look at next, by the first sign that the reason shows.
+std::string_view advice_for(std::string_view reason) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kAdvice{{
+      {"hostname mismatch", "The server's certificate must be one for the name ank-server."},
+      {"certificate verify failed",
+       "Is --ca_pem the authority that has signed the server's certificate?"},
+      {"alert",
+       "The server refuses our certificate: has the authority that it trusts signed the one in "
+       "--crt_pem?"},
+      {"TLS handshake failed", "Does the server speak TLS? If it does not, use --insecure."},
+      {"before it said anything",
+       "If the server speaks TLS, give it --ca_pem, --crt_pem and --key_pem, with an https:// URL, "
+       "instead of --insecure."},
+  }};
+  for (const auto& [sign, advice] : kAdvice)
+    if (reason.find(sign) != std::string_view::npos) return advice;
+  return "Is ank-server running there? Another address is given with --server-url.";
+}
+
 using Answer = decltype(Response::content);
 
 bool is_answer(const CompleteStateRequest&, const Answer& answer) {
@@ -103,11 +122,10 @@ asio::awaitable<Status> Talk::open() {
                      concat("Could not connect to Ankaios server on '", settings_.server_url, "'. ",
                             on_one_line(error.message)));
     case Code::kUnavailable:
-      co_return fail(Code::kUnavailable,
-                     concat("Could not connect to Ankaios server on '", settings_.server_url,
-                            "'. Reason: ", on_one_line(error.message),
-                            ". Is ank-server running there? Another address is given with "
-                            "--server-url."));
+      co_return fail(
+          Code::kUnavailable,
+          concat("Could not connect to Ankaios server on '", settings_.server_url,
+                 "'. Reason: ", on_one_line(error.message), ". ", advice_for(error.message)));
     case Code::kDeadlineExceeded:
       co_return timed_out();
     default:

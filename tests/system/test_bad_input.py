@@ -3,14 +3,18 @@
     $(tools/setup --python) tools/run-unittests tests/system
 """
 
+import dataclasses
 import os
 import shutil
 import socket
 import stat
+import subprocess
+import sys
+import threading
 import unittest
 
 import harness
-from harness import manifest, peers, table, workload
+from harness import certificates, manifest, peers, table, workload
 
 
 def setUpModule():
@@ -79,6 +83,148 @@ class Manifests(harness.Case):
         self.assertIn("nowhere.yaml", output)
 
 
+class Files(harness.Case):
+    """Manifests that are no files, or none that can be used: one line, exit code 1, and nothing is changed."""
+
+    def setUp(self):
+        super().setUp()
+        self.one = self.server()
+
+    def refused(self, *words, **more):
+        """What ank says, in one line."""
+        message = self.ank(self.one, *words, code=1, **more)
+        self.assertEqual(len(message.splitlines()), 1, message)
+        self.assertTrue(message.startswith("error: Command failed: '"), message)
+        return message
+
+    def test_what_is_no_file(self):
+        (self.folder / "folder").mkdir()
+        self.file("file", "")
+        (self.folder / "loop").symlink_to("loop")
+        (self.folder / "dangling").symlink_to("nowhere")
+        for name, words in [
+            ("folder", "Is a directory"),
+            ("file/below", "Not a directory"),
+            ("loop", "Too many levels of symbolic links"),
+            ("x" * 300, "File name too long"),
+            ("/proc/self/mem", "Input/output error"),
+            ("/dev/zero", "larger than 64 MiB"),
+            ("dangling", "not found!"),
+            ("", "not found!"),
+        ]:
+            with self.subTest(name):
+                message = self.refused("apply", name)
+                self.assertIn(words, message)
+                self.assertIn(name, message)
+
+    def test_contents_that_are_no_manifest(self):
+        (self.folder / "binary").write_bytes(bytes(range(256)) * 40)
+        (self.folder / "zeros").write_bytes(bytes(1000))
+        with (self.folder / "huge").open("wb") as huge:     # 100 MB that take no room
+            huge.truncate(100_000_000)
+        self.assertIn("binary:3:115: the text is not valid UTF-8", self.refused("apply", "binary"))
+        self.assertIn("zeros:1:1", self.refused("apply", "zeros"))
+        self.assertIn("larger than 64 MiB, which is the most that is read: huge", self.refused("apply", "huge"))
+        for name in self.file("empty", ""), self.file("blank", " \n\n# nothing\n"):
+            message = self.ank(self.one, "apply", name, code=1)
+            self.assertRegex(message, f"^error: Command failed: 'Manifest schema validation failed:\n{name}:1:1: .*'\n$")
+
+    def test_fifos(self):
+        os.mkfifo(self.folder / "fifo")
+        self.assertIn("it is a FIFO, and nobody writes into it: fifo", self.refused("apply", "fifo"))
+        text = manifest({"late": workload("nobody")})
+        slow = "import sys, time; time.sleep(0.3); print(sys.argv[1])"
+        run = subprocess.run(["bash", "-c", 'exec "$0" -k -s "$1" --no-wait apply <(exec "$2" -c "$3" "$4")', harness.PROGRAMS / "ank",
+                              self.one.url, sys.executable, slow, text], cwd=self.folder, capture_output=True, text=True,
+                             env=harness.clean_environment() | {"HOME": str(self.folder)})
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        self.assertEqual(set(self.state(self.one)["desiredState"]["workloads"]), {"late"})
+
+    def test_state_files(self):
+        (self.folder / "folder").mkdir()
+        (self.folder / "binary").write_bytes(bytes(range(256)))
+        for name, words in ("folder", "Is a directory"), ("nowhere", "No such file"), ("binary", "binary:3:115: the text is not valid UTF-8"):
+            with self.subTest(name):
+                message = self.ank(self.one, "set", "state", "desiredState", name, code=1)
+                self.assertTrue(message.startswith("error: Failed to set state: 'Command failed: 'Could not "), message)
+                self.assertIn(words, message)
+
+    def test_config_files(self):
+        (self.folder / "folder").mkdir()
+        (self.folder / "binary").write_bytes(bytes(range(256)))
+        os.mkfifo(self.folder / "fifo")
+        for name, words in [("folder", "Is a directory"), ("nowhere", "No such file"), ("binary", "not valid UTF-8"), ("fifo", "nobody writes")]:
+            with self.subTest(name):
+                code, output = self.finished("ank", "-x", name, "get", "agents")
+                self.assertEqual((code, len(output.splitlines())), (1, 1), output)
+                self.assertIn(f"{name}: ", output)
+                self.assertIn(words, output)
+
+
+class Talks(harness.Case):
+    """Servers that cannot be talked to: one line that names the server and the reason."""
+
+    def refused(self, url, *words, identity=None):
+        message = self.ank(None, *words, url=url, tls=identity, code=1)
+        self.assertEqual(len(message.splitlines()), 1, message)
+        self.assertTrue(message.startswith("error: "), message)
+        return message
+
+    def test_certificates_that_do_not_fit(self):
+        good = certificates.Authority(self.folder / "good", "ed25519")
+        cli = good.issue("cli", dns="ank")
+        server = self.server(tls=good.issue("server", dns="ank-server"), cli=cli)
+        foreign = certificates.Authority(self.folder / "foreign", "ed25519").issue("cli", dns="ank")
+        for problem, identity, words in [
+            ("a server that we do not trust", foreign, ["certificate verify failed", "Is --ca_pem the authority"]),
+            ("a client that the server does not trust", dataclasses.replace(foreign, ca=good.cert), ["The server refuses our certificate", "--crt_pem"]),
+            ("an old one", good.issue("old", dns="ank", expired=True), ["certificate: it expired on", "renew it"]),
+            ("a key of another", dataclasses.replace(cli, key=foreign.key), ["does not belong to the certificate"]),
+        ]:
+            for command in ["get", "agents"], ["get", "state"], ["delete", "config", "x"]:
+                with self.subTest(problem, command=command):
+                    message = self.refused(server.url, *command, identity=identity)
+                    self.assertTrue(message.startswith(f"error: Could not connect to Ankaios server on '{server.url}'. "), message)
+                    for word in words:
+                        self.assertIn(word, message)
+                    for key in self.folder.glob("*/*.key"):
+                        self.assertNotIn(key.read_text().splitlines()[1], message)
+        self.assertEqual(self.connected_agents(server), set())
+
+    def test_one_speaks_tls_and_the_other_does_not(self):
+        authority = certificates.Authority(self.folder / "pem", "ed25519")
+        cli = authority.issue("cli", dns="ank")
+        secure = self.server(tls=authority.issue("server", dns="ank-server"), cli=cli)
+        plain = self.server()
+        self.assertIn("If the server speaks TLS, give", self.refused(secure.url.replace("https", "http"), "get", "agents"))
+        self.assertIn("If it does not, use --insecure.", self.refused(plain.url.replace("http", "https"), "get", "agents", identity=cli))
+        other = self.server(tls=authority.issue("other", dns="other"), cli=cli)
+        self.assertIn("for the name ank-server", self.refused(other.url, "get", "agents", identity=cli))
+
+    def test_addresses_that_lead_nowhere(self):
+        for url, words in [("http://nowhere.invalid:1", "nowhere.invalid"), ("http://127.0.0.1:99999", "99999"),
+                           ("http://[::1", "[::1"), ("ftp://127.0.0.1", "Wrong server address format")]:
+            with self.subTest(url):
+                self.assertIn(words, self.refused(url, "get", "agents"))
+
+    def test_a_server_that_says_nothing(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            message = self.refused(f"http://127.0.0.1:{silent.getsockname()[1]}", "--response-timeout", "300", "get", "workloads")
+            self.assertIn("timed out after '300ms'", message)
+
+    def test_a_server_that_is_something_else(self):
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            def answer():
+                with other.accept()[0] as peer:
+                    peer.recv(100)
+                    peer.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+            thread = threading.Thread(target=answer)
+            thread.start()
+            message = self.refused(f"http://127.0.0.1:{other.getsockname()[1]}", "get", "workloads")
+            thread.join()
+            self.assertIn("127.0.0.1", message)
+
+
 class Surroundings(harness.Case):
     """Ports, folders, peers."""
 
@@ -116,6 +262,7 @@ class Surroundings(harness.Case):
         message = self.ank(None, "get", "workloads", url=url, code=1)
         self.assertIn("Ankaios version mismatch", message)
         self.assertIn("Currently supported '2'", message)
+        self.assertEqual(len(message.splitlines()), 1, message)
         code, output = self.finished("ank-agent", "-k", "-n", "agent_A", "-s", url, "-r", self.folder)
         self.assertEqual(code, 1, output)
         self.assertIn("Ankaios version mismatch", self.one_fatal_line(output))

@@ -164,7 +164,7 @@ class Watching(Case):
             self.podman_says(f"at {columns} columns")
             shown.wait_for(f"at {columns} columns")
             # Its long reason goes on as far as the terminal does now; a blank may stand at the end.
-            shown.wait_until(lambda: columns - 1 <= len(self.rows(shown)[1]) <= columns, "the table is as wide as the terminal")
+            shown.wait_until(lambda: columns - 1 <= max(map(len, self.rows(shown))) <= columns, "the table is as wide as the terminal")
         self.podman_says("again")
         shown.wait_for("again")
         self.assertEqual(shown.text().count(HEADER), 2)
@@ -240,6 +240,13 @@ class Manners(Case):
                                      capture_output=True, env=harness.clean_environment() | {"HOME": str(self.folder)})
                 self.assertEqual(run.stderr, "")
                 self.assertEqual(run.stdout.splitlines()[-1], str(code))
+
+    def test_a_manifest_from_the_keyboard(self):
+        shown = self.on_terminal("--no-wait", "apply", "-")
+        shown.wait_for("Reading from the terminal; Ctrl-D in an empty line ends the text.")
+        shown.type("apiVersion: v1\rconfigs: {typed: by hand}\r\x04")
+        self.assertEqual(shown.ended(), 0)
+        self.assertEqual(self.state(self.one, "desiredState.configs")["desiredState"]["configs"], {"typed": "by hand"})
 
     def test_closed_descriptors(self):
         ank = f"{harness.PROGRAMS / 'ank'} -k -s {self.one.url}"
