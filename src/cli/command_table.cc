@@ -484,6 +484,12 @@ const CommandSpec& command_table() {
   return kTable;
 }
 
+const CommandSpec* command_below(const CommandSpec& command, std::string_view word) {
+  for (const auto& below : command.commands)
+    if (word == below.name || (!below.alias.empty() && word == below.alias)) return &below;
+  return nullptr;
+}
+
 std::string usage_of(std::string_view path, const CommandSpec& command) {
   std::string usage(path);
   const auto is_optional = [](const OptionSpec& option) { return !option.is_required; };

@@ -63,6 +63,9 @@ struct CommandSpec {
 // `ank` itself: its options are the global ones.
 const CommandSpec& command_table();
 
+// The command below another that a word names, or nullptr.
+const CommandSpec* command_below(const CommandSpec& command, std::string_view word);
+
 // "ank get workload [OPTIONS] [WORKLOAD_NAME]..."; the path is "ank get workload".
 std::string usage_of(std::string_view path, const CommandSpec& command);
 

@@ -27,12 +27,6 @@ std::vector<OptionSpec> options_of(const CommandSpec& table, const CommandSpec& 
   return options;
 }
 
-const CommandSpec* command_below(const CommandSpec& command, std::string_view word) {
-  for (const auto& below : command.commands)
-    if (word == below.name || (!below.alias.empty() && word == below.alias)) return &below;
-  return nullptr;
-}
-
 const OptionSpec* option_of_letter(const std::vector<OptionSpec>& options, char letter) {
   const auto found = std::find_if(options.begin(), options.end(), [&](const OptionSpec& option) {
     return letter != 0 && option.letter == letter;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <iterator>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -77,6 +78,31 @@ void prepare(std::vector<std::string>& words) {
     if (letter != std::string::npos && letter + 1 < word.size() && word[letter + 1] == '=')
       word.erase(letter + 1, 1);
   }
+}
+
+// After "--" CLI11 takes words only for an argument that has got none yet: those before it go there, too.
+void gather_arguments(std::vector<std::string>& words) {
+  const auto end = std::find(words.begin(), words.end(), "--");
+  if (end == words.end()) return;
+  const WithValue options(command_table());
+  const CommandSpec* command = &command_table();
+  std::vector<std::string> kept;
+  std::vector<std::string> arguments;
+  for (auto word = words.begin(); word != end; ++word) {
+    const CommandSpec* below = command_below(*command, *word);
+    if (below != nullptr) command = below;
+    if (below == nullptr && !is_option(*word) && command->commands.empty()) {
+      arguments.push_back(std::move(*word));
+      continue;
+    }
+    const bool takes_next = awaits_value(options, *word) && word + 1 != end;
+    kept.push_back(std::move(*word));
+    if (takes_next) kept.push_back(std::move(*++word));
+  }
+  kept.emplace_back("--");
+  std::move(arguments.begin(), arguments.end(), std::back_inserter(kept));
+  std::move(end + 1, words.end(), std::back_inserter(kept));
+  words = std::move(kept);
 }
 
 // -- Suggestions
@@ -551,6 +577,7 @@ std::variant<Invocation, Printout> parse_command_line(std::vector<std::string> w
   CommandLine line;
   try {
     prepare(words);
+    gather_arguments(words);
     return line.parse(std::move(words), environment);
   } catch (const UsageError& error) {
     return line.usage_error(error.text, error.app);

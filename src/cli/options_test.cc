@@ -120,6 +120,19 @@ TEST(Options, TakeShortFormsInAllSpellings) {
   }
 }
 
+TEST(Options, TakeWhateverComesAfterTwoDashesForAnArgument) {
+  for (const Words& words :
+       {Words{"delete", "workload", "a", "--", "-b"}, Words{"delete", "workload", "--", "a", "-b"}})
+    EXPECT_EQ(command<DeleteWorkloads>(words).names, (Words{"a", "-b"}));
+  const auto workloads = command<GetWorkloads>(
+      {"-s", "u", "get", "workloads", "-a", "x", "b", "--state=S", "-w", "--", "--help"});
+  EXPECT_EQ(workloads.filter.agent, "x");
+  EXPECT_EQ(workloads.filter.state, "S");
+  EXPECT_TRUE(workloads.watch);
+  EXPECT_EQ(workloads.filter.names, (Words{"b", "--help"}));
+  EXPECT_EQ(command<Apply>({"apply", "--agent", "a", "m", "--", "-"}).files, (Words{"m", "-"}));
+}
+
 TEST(Options, TakeTheEnvironmentWhereTheWordsSayNothing) {
   const Environment environment{{"ANK_SERVER_URL", "e"},
                                 {"ANK_INSECURE", "false"},
