@@ -86,6 +86,7 @@ Result<std::vector<Mount>> write_all(const std::string& agent_folder, const Work
     mounted[folder->path_of(name)] = file.mount_point;
   }
   std::vector<Mount> mounts;
+  mounts.reserve(mounted.size());
   for (auto& [host_path, mount_point] : mounted)
     mounts.push_back({.host_path = host_path, .container_path = mount_point, .read_only = true});
   std::ranges::sort(mounts, {}, &Mount::container_path);

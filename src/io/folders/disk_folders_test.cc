@@ -93,7 +93,8 @@ class DiskFoldersTest : public ::testing::Test {
   }
   Result<std::vector<Mount>> written(const WorkloadSpecPtr& spec) {
     Result<std::vector<Mount>> answer = fail(Code::kUnknown, "no answer");
-    folders.write_files(spec, [&](Result<std::vector<Mount>> mounts) { answer = mounts; });
+    folders.write_files(spec,
+                        [&](Result<std::vector<Mount>> mounts) { answer = std::move(mounts); });
     workers.finish_all();
     return answer;
   }
@@ -162,6 +163,7 @@ TEST_F(DiskFoldersTest, WhatIsThereIsWrittenOver) {
 
 TEST_F(DiskFoldersTest, AThousandFiles) {
   std::vector<File> many;
+  many.reserve(1000);
   for (int i = 0; i < 1000; ++i)
     many.push_back(text(concat("/d", std::to_string(i % 10), "/f", std::to_string(i)), "x"));
   const auto mounts = written(spec_of(std::move(many)));
