@@ -99,8 +99,8 @@ asio::awaitable<Result<Talk::Answer>> Talk::next_answer(std::string id, const ch
   }
 }
 
-Talk::Talk(asio::any_io_executor executor, host::Resolver& resolver, const Settings& settings,
-           const std::optional<host::TlsMaterial>& tls, Console& console)
+Talk::Talk(const asio::any_io_executor& executor, host::Resolver& resolver,
+           const Settings& settings, const std::optional<host::TlsMaterial>& tls, Console& console)
     : settings_(settings),
       console_(console),
       connection_(executor, resolver, {.url = without_path(settings.server_url), .tls = tls}),

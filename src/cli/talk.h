@@ -36,8 +36,8 @@ class Talk {
   template <class T>
   using Awaitable = boost::asio::awaitable<T>;
 
-  Talk(boost::asio::any_io_executor executor, host::Resolver& resolver, const Settings& settings,
-       const std::optional<host::TlsMaterial>& tls, Console& console);
+  Talk(const boost::asio::any_io_executor& executor, host::Resolver& resolver,
+       const Settings& settings, const std::optional<host::TlsMaterial>& tls, Console& console);
 
   Awaitable<Status> open();
   Awaitable<Result<Tree>> complete_state(std::vector<std::string> masks);
