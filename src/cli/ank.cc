@@ -222,6 +222,7 @@ class Preparation {
       manifests.push_back({"stdin", *std::move(text)});
       return manifests;
     }
+    std::size_t size = 0;
     for (const auto& file : files) {
       auto text = read_file(file);
       if (!text && text.error().code == Code::kNotFound)
@@ -229,6 +230,11 @@ class Preparation {
       if (!text)
         return failed(command_error(
             "", concat("Invalid manifest data provided: ", text.error().message, ": ", file)));
+      size += text->size();
+      if (size > kMaxInput)
+        return failed(command_error(
+            "", concat("Invalid manifest data provided: the files are together larger than ",
+                       std::to_string(kMaxInput >> 20U), " MiB; apply them one by one")));
       manifests.push_back({file, *std::move(text)});
     }
     return manifests;

@@ -53,6 +53,14 @@ TEST(CommandTable, SaysWhatEverythingIsFor) {
   });
 }
 
+// So that they can be read with any locale.
+TEST(CommandTable, HelpIsPlainAscii) {
+  visit(command_table(), {}, [](const CommandSpec& command, const Words& path) {
+    for (const char c : help_of(path_text(path), command))
+      EXPECT_TRUE(c == '\n' || (c >= ' ' && c <= '~')) << path_text(path);
+  });
+}
+
 // The parser must know how a word is to be read before it knows the command.
 TEST(CommandTable, NoLetterOrNameIsAFlagHereAndTakesAValueThere) {
   std::map<std::string, bool> takes_value;

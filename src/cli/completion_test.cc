@@ -148,8 +148,11 @@ TEST(Completion, FieldsOfManifestsAreThoseThatCanBeExplained) {
                            "workload.controlInterfaceAccess.allowRules.type", "config"})
     EXPECT_EQ(std::count(names.begin(), names.end(), name), 1) << name;
   for (const char* word : {"", "workloads", "configs"})
-    for (const auto& name : manifest_field_names(word))
-      EXPECT_TRUE(explain(name, 80).has_value()) << name;
+    for (const auto& name : manifest_field_names(word)) {
+      const auto text = explain(name, 80);
+      ASSERT_TRUE(text.has_value()) << name;
+      EXPECT_TRUE(std::all_of(text->begin(), text->end(), [](char c) { return c > 0; })) << *text;
+    }
   const auto plural = manifest_field_names("workloads.r");
   EXPECT_EQ(std::count(plural.begin(), plural.end(), "workloads.runtime"), 1);
 }

@@ -20,8 +20,6 @@ namespace {
 
 constexpr std::size_t kUnlimitedWidth = 65535;
 constexpr std::size_t kUsualWidth = 80;
-// No manifest is larger, and what is read must fit into memory more than once.
-constexpr std::size_t kMaxInput = std::size_t{64} << 20U;
 
 // What the system says when not all of it can be written, else 0. Whoever started us may have made the descriptor
 // non-blocking; a slow reader still gets everything.

@@ -12,6 +12,9 @@
 
 namespace tiphys::cli {
 
+// What is read must fit into memory more than once; no manifest needs more.
+inline constexpr std::size_t kMaxInput = std::size_t{64} << 20U;
+
 class Console {
  public:
   virtual ~Console() = default;

@@ -125,6 +125,8 @@ class Files(harness.Case):
         self.assertIn("binary:3:115: the text is not valid UTF-8", self.refused("apply", "binary"))
         self.assertIn("zeros:1:1", self.refused("apply", "zeros"))
         self.assertIn("larger than 64 MiB, which is the most that is read: huge", self.refused("apply", "huge"))
+        half = self.file("half", "#" * 40_000_000)
+        self.assertIn("the files are together larger than 64 MiB; apply them one by one", self.refused("apply", half, half))
         for name in self.file("empty", ""), self.file("blank", " \n\n# nothing\n"):
             message = self.ank(self.one, "apply", name, code=1)
             self.assertRegex(message, f"^error: Command failed: 'Manifest schema validation failed:\n{name}:1:1: .*'\n$")

@@ -177,7 +177,15 @@ class Writer {
     for (const auto& option : root.options)
       if (!option.variable.empty())
         page.entry(option.variable, concat("Counts when `--", option.name, "` is not given."));
-    page.entry("NO_COLOR", "If it is set and not empty, nothing is coloured.");
+    page.entry("NO_COLOR",
+               "If it is set and not empty, nothing is coloured, unless `--color` says so. Without "
+               "it, and without `--color`, colours are used on terminals only.");
+    page.entry("CLICOLOR_FORCE",
+               "If it is set, neither empty nor `0`, and NO_COLOR is not set, complaints about the "
+               "words of a command are coloured everywhere.");
+    page.entry("COMPLETE",
+               "Names a shell, one of `bash`, `elvish`, `fish`, `powershell` and `zsh`: instead of "
+               "any command, what that shell needs to complete words is printed.");
     page.section("FILES");
     for (const auto file : ank_config().files)
       page.entry(file, concat("The config file, if there is no other: see `", ank_config().name,
