@@ -2,60 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 #include <utility>
 
 #include "base/strings.h"
+#include "cli/character_width.h"
 
 namespace tiphys::cli {
 namespace {
 
 constexpr std::string_view kGap = "   ";
 constexpr std::string_view kEllipsis = "...";
-
-struct Range {
-  char32_t first;
-  char32_t last;
-};
-
-// Marks that stand on the character before them, and characters that show nothing.
-constexpr std::array<Range, 12> kZeroWidth{{{0x0300, 0x036f},
-                                            {0x0483, 0x0489},
-                                            {0x0591, 0x05bd},
-                                            {0x0610, 0x061a},
-                                            {0x064b, 0x065f},
-                                            {0x1ab0, 0x1aff},
-                                            {0x1dc0, 0x1dff},
-                                            {0x200b, 0x200f},
-                                            {0x20d0, 0x20ff},
-                                            {0xfe00, 0xfe0f},
-                                            {0xfe20, 0xfe2f},
-                                            {0xfeff, 0xfeff}}};
-
-// East Asian wide and fullwidth characters, and the pictographs that terminals draw as wide.
-constexpr std::array<Range, 11> kWide{{{0x1100, 0x115f},
-                                       {0x2e80, 0x303e},
-                                       {0x3041, 0xa4cf},
-                                       {0xa960, 0xa97f},
-                                       {0xac00, 0xd7a3},
-                                       {0xf900, 0xfaff},
-                                       {0xfe30, 0xfe6f},
-                                       {0xff00, 0xff60},
-                                       {0xffe0, 0xffe6},
-                                       {0x1f300, 0x1faff},
-                                       {0x20000, 0x3fffd}}};
-
-bool contains(std::span<const Range> ranges, char32_t code_point) {
-  return std::any_of(ranges.begin(), ranges.end(), [&](const Range& range) {
-    return range.first <= code_point && code_point <= range.last;
-  });
-}
-
-std::size_t width_of(char32_t code_point) {
-  if (code_point < 0x300) return 1;
-  if (contains(kZeroWidth, code_point)) return 0;
-  return contains(kWide, code_point) ? 2 : 1;
-}
 
 struct Character {
   std::size_t bytes;
@@ -70,7 +26,7 @@ Character first_character(std::string_view text) {
   constexpr std::array<char32_t, 5> kLeadBits{0, 0x7f, 0x1f, 0x0f, 0x07};
   char32_t code_point = byte(0) & kLeadBits[size];
   for (std::size_t i = 1; i < size; ++i) code_point = (code_point << 6U) | (byte(i) & 0x3fU);
-  return {size, width_of(code_point)};
+  return {size, character_width(code_point)};
 }
 
 // The longest beginning of the text that is not wider than `width`.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/character_width.h"
+
 namespace tiphys::cli {
 namespace {
 
@@ -47,6 +49,18 @@ TEST(Table, CountsColumnsOfATerminal) {
   EXPECT_EQ(display_width("a\xcc\x88"), 1U);                 // the same in two characters
   EXPECT_EQ(display_width("\xe6\x97\xa5\xe6\x9c\xac"), 4U);  // two wide characters
   EXPECT_EQ(display_width("\xff\xfe"), 2U);                  // no UTF-8
+  EXPECT_EQ(character_width(0x0e01), 1U);                    // a Thai consonant
+  EXPECT_EQ(character_width(0x0e34), 0U);                    // a vowel above it
+  EXPECT_EQ(character_width(0x1160), 0U);                    // a medial vowel of Hangul
+  EXPECT_EQ(character_width(0x200d), 0U);                    // joins pictographs
+  EXPECT_EQ(character_width(0x2705), 2U);                    // a check mark in a box
+  EXPECT_EQ(character_width(0x2713), 1U);                    // a check mark
+  EXPECT_EQ(character_width(0x2500), 1U);                    // a line of a box
+  EXPECT_EQ(character_width(0xac00), 2U);                    // Hangul
+  EXPECT_EQ(character_width(0x302a), 0U);                    // a mark among wide characters
+  EXPECT_EQ(character_width(0x1f600), 2U);                   // a face
+  EXPECT_EQ(character_width(0xe0100), 0U);                   // chooses a variant
+  EXPECT_EQ(character_width(0x10ffff), 1U);                  // nothing yet
   const Table wide{{"N", "I"}, {{"\xe6\x97\xa5", "x"}, {"ab", "y"}}};
   EXPECT_EQ(lines_of(wide, LastColumn::kCut, 80), (Lines{"N    I", "\xe6\x97\xa5   x", "ab   y"}));
 }
