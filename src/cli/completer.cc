@@ -28,9 +28,10 @@ namespace fs = std::filesystem;
 
 constexpr auto kPatience = std::chrono::milliseconds(1000);
 
-std::string value_of(const Environment& environment, const char* name, std::string fallback = {}) {
+std::string value_of(const Environment& environment, const char* name,
+                     const std::string& fallback = {}) {
   const auto found = environment.find(name);
-  return found == environment.end() ? std::move(fallback) : found->second;
+  return found == environment.end() ? fallback : found->second;
 }
 
 // The files that begin so, folders with a slash at their end. Hidden ones must be asked for.
@@ -96,11 +97,11 @@ std::string answer_for(std::string_view shell, const std::vector<Candidate>& can
   return join(answers, shell == "fish" || shell == "powershell" ? "" : separator);
 }
 
-asio::awaitable<Result<Tree>> ask(Talk& talk, std::vector<std::string> masks) {
-  auto opening = talk.open();
+asio::awaitable<Result<Tree>> ask(Talk* talk, std::vector<std::string> masks) {
+  auto opening = talk->open();
   const Status opened = co_await std::move(opening);
   if (!opened) co_return fail(opened.error());
-  auto asking = talk.complete_state(std::move(masks));
+  auto asking = talk->complete_state(std::move(masks));
   auto state = co_await std::move(asking);
   co_return state;
 }
@@ -179,7 +180,7 @@ std::optional<Tree> fetch_state_quickly(Settings settings,
   host::Resolver resolver(workers);
   Talk talk(io.get_executor(), resolver, settings, tls, console);
   std::optional<Tree> state;
-  asio::co_spawn(io, ask(talk, std::move(masks)),
+  asio::co_spawn(io, ask(&talk, std::move(masks)),
                  [&](const std::exception_ptr& thrown, Result<Tree> answer) {
                    if (thrown) std::rethrow_exception(thrown);
                    if (answer) state = *std::move(answer);
