@@ -151,39 +151,28 @@ class Performer {
     co_return 0;
   }
 
+  // Those that stand in files of their own.
   asio::awaitable<Result<int>> carry_out(GetEvents task) {
-    EventsTask performer(talk_, settings_, console_);
-    auto performing = performer.perform(std::move(task));
-    const auto performed = co_await std::move(performing);
-    co_return performed;
+    return let(EventsTask(talk_, settings_, console_), std::move(task));
   }
   asio::awaitable<Result<int>> carry_out(Logs task) {
-    LogsTask performer(talk_, settings_, console_);
-    auto performing = performer.perform(std::move(task));
-    const auto performed = co_await std::move(performing);
-    co_return performed;
+    return let(LogsTask(talk_, settings_, console_), std::move(task));
   }
   asio::awaitable<Result<int>> carry_out(PlanUpdate task) {
-    PlanTask performer(talk_, console_);
-    auto performing = performer.perform(std::move(task));
-    const auto performed = co_await std::move(performing);
-    co_return performed;
+    return let(PlanTask(talk_, console_), std::move(task));
   }
   asio::awaitable<Result<int>> carry_out(WaitFor task) {
-    WaitTask performer(talk_, settings_, console_);
-    auto performing = performer.perform(std::move(task));
-    const auto performed = co_await std::move(performing);
-    co_return performed;
+    return let(WaitTask(talk_, settings_, console_), std::move(task));
   }
   asio::awaitable<Result<int>> carry_out(DescribeWorkloads task) {
-    DescribeTask performer(talk_, console_);
-    auto performing = performer.perform(std::move(task));
-    const auto performed = co_await std::move(performing);
-    co_return performed;
+    return let(DescribeTask(talk_, console_), std::move(task));
   }
   asio::awaitable<Result<int>> carry_out(DescribeAgents task) {
-    DescribeTask performer(talk_, console_);
-    auto performing = performer.perform(std::move(task));
+    return let(DescribeTask(talk_, console_), std::move(task));
+  }
+  template <class Other, class Command>
+  static asio::awaitable<Result<int>> let(Other other, Command command) {
+    auto performing = other.perform(std::move(command));
     const auto performed = co_await std::move(performing);
     co_return performed;
   }

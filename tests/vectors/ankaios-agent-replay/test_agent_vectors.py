@@ -8,7 +8,6 @@ run to the scenarios whose topic/name matches a pattern.
 import asyncio
 import fnmatch
 import functools
-import json
 import os
 import pathlib
 import sys
@@ -19,8 +18,9 @@ import unittest
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parents[2]
-sys.path.append(str(FOLDER))
+sys.path += [str(FOLDER), str(FOLDER.parent)]
 import replay  # noqa: E402
+from differences import read, written  # noqa: E402
 
 TOPICS = ["argv", "authorisation", "connection", "control_interface", "dependencies", "files", "logs", "process", "restart", "retry",
           "server_hello", "states", "stub_fidelity", "update_workload"]
@@ -29,10 +29,6 @@ COMMANDS = PROGRAMS.parent / "scripted_engine"
 AT_ONCE = 32
 PATTERN = os.environ.get("TIPHYS_SCENARIOS", "*")
 UPDATING = "TIPHYS_UPDATE" in os.environ
-
-
-def read(path):
-    return json.loads(path.read_text()) if path.exists() else {}
 
 
 def scenarios(topic):
@@ -76,15 +72,6 @@ def results():
     found = asyncio.run(perform_all())
     print(f"{len(found)} scenarios in {time.monotonic() - begun:.0f} s", file=sys.stderr)
     return found
-
-
-def written(found):
-    """One line for each step that differs."""
-    entries = []
-    for name, entry in sorted(found.items()):
-        steps = ",\n".join(f"  {json.dumps(at)}: {json.dumps(ours, ensure_ascii=False)}" for at, ours in entry["ours"].items())
-        entries.append(f"{json.dumps(name)}: {{\n \"row\": {json.dumps(entry['row'])},\n \"ours\": {{\n{steps}\n }}\n}}")
-    return "{\n" + ",\n".join(entries) + "\n}\n"
 
 
 class AgentVectors(unittest.TestCase):

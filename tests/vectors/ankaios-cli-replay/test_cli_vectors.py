@@ -9,7 +9,6 @@ the sessions with a case whose topic/name matches a pattern.
 import asyncio
 import fnmatch
 import functools
-import json
 import os
 import pathlib
 import sys
@@ -20,9 +19,10 @@ import unittest
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parents[2]
-sys.path += [str(FOLDER), str(FOLDER.parent / "ankaios-agent-replay")]
+sys.path += [str(FOLDER), str(FOLDER.parent), str(FOLDER.parent / "ankaios-agent-replay")]
 import cli_comparison  # noqa: E402
 import cli_replay  # noqa: E402
+from differences import read, written  # noqa: E402
 
 TOPICS = ["agent_start", "apply_input", "apply_schema", "closed_stdout", "completion", "get_state_and_tables", "get_with_agents", "global",
           "logs", "run_delete", "scripted_server", "unreachable", "wait", "yaml_scalars"]
@@ -31,10 +31,6 @@ COMMANDS = PROGRAMS.parent / "scripted_engine"
 AT_ONCE = 8
 PATTERN = os.environ.get("TIPHYS_CASES", "*")
 UPDATING = "TIPHYS_UPDATE" in os.environ
-
-
-def read(path):
-    return json.loads(path.read_text()) if path.exists() else {}
 
 
 def list_of(topic):
@@ -80,15 +76,6 @@ def results():
     found = asyncio.run(perform_all())
     print(f"{len(found)} cases in {time.monotonic() - begun:.0f} s", file=sys.stderr)
     return found
-
-
-def written(found):
-    """One line for each thing that differs."""
-    entries = []
-    for name, entry in sorted(found.items()):
-        parts = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry["ours"].items())
-        entries.append(f"{json.dumps(name)}: {{\n \"row\": {json.dumps(entry['row'])},\n \"ours\": {{\n{parts}\n }}\n}}")
-    return "{\n" + ",\n".join(entries) + "\n}\n"
 
 
 class CliVectors(unittest.TestCase):
