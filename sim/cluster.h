@@ -57,6 +57,7 @@ class ServerNode final : public shell::ServerLink {
   void send_all(server::SendAll message) override;
   // Nobody asks for plans here.
   void answer(server::ConnectionNumber, const DryRunResponse&) override {}
+  void answer(server::ConnectionNumber, const StateAgesResponse&) override {}
   void publish(server::Publish news) override;
   void close(ConnectionNumber connection) override;
 

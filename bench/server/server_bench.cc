@@ -455,6 +455,7 @@ class Inside final : shell::Strand,
   void publish(server::Publish) override {}
   void close(server::ConnectionNumber) override {}
   void answer(server::ConnectionNumber, const DryRunResponse&) override {}
+  void answer(server::ConnectionNumber, const StateAgesResponse&) override {}
 
   std::deque<std::function<void()>> tasks_;
   store::MemoryStore store_{*this, *this, *this, store::MemoryStore::kNoHistory};

@@ -75,7 +75,7 @@ constexpr bool is_stopping(Phase phase) { return row_of(phase).wire_field == 5; 
 constexpr bool is_failed(Phase phase) { return row_of(phase).wire_field == 7; }
 
 // [impl->swdd~api-workload-state-additional-information~1]
-struct ExecutionState final : Tree::Object {
+struct ExecutionState : Tree::Object {
   Phase phase = Phase::kPendingInitial;
   std::string additional_info;
 

@@ -25,4 +25,11 @@ std::string summary(const DryRunResponse& response) {
       });
 }
 
+std::string summary(const StateAgesResponse& response) {
+  std::string text = "StateAges";
+  for (const auto& [instance, age] : response.ages)
+    text += concat(" ", to_string(instance), ":", std::to_string(age.count()), "ms");
+  return text;
+}
+
 }  // namespace tiphys

@@ -2,6 +2,7 @@
 
 // What only our own tools ask a server for, beside everything that they share with stock peers.
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -49,7 +50,25 @@ struct DryRunRequest {
 // The error is the text that the requester of the update would get.
 using DryRunResponse = std::variant<DryRun, ErrorResponse>;
 
+struct StateAgesRequest {
+  std::vector<std::string> workloads;  // none: all
+  friend bool operator==(const StateAgesRequest&, const StateAgesRequest&) = default;
+};
+
+// For how long an instance has been in its state.
+struct StateAge {
+  InstanceName instance;
+  std::chrono::milliseconds age{};
+  friend bool operator==(const StateAge&, const StateAge&) = default;
+};
+
+struct StateAgesResponse {
+  std::vector<StateAge> ages;
+  friend bool operator==(const StateAgesResponse&, const StateAgesResponse&) = default;
+};
+
 // One line for a log or a trace; not meant to be read back.
 std::string summary(const DryRunResponse& response);
+std::string summary(const StateAgesResponse& response);
 
 }  // namespace tiphys

@@ -9,6 +9,20 @@
 namespace tiphys {
 namespace {
 
+// What an entry of the map is.
+struct HeldState final : ExecutionState {
+  HeldState(const ExecutionState& state, Instant the_since)
+      : ExecutionState(state), since(the_since) {}
+
+  const Instant since;
+};
+
+Instant since_of(const ExecutionState& entry) { return static_cast<const HeldState&>(entry).since; }
+
+Tree held(const ExecutionState& state, Instant since) {
+  return Tree(std::make_shared<const HeldState>(state, since));
+}
+
 template <class Visit>
 void for_each_id(const AgentName& agent, const std::string& workload, const Tree& ids,
                  Visit&& visit) {
@@ -70,12 +84,23 @@ std::vector<WorkloadState> WorkloadStates::of_workload(const WorkloadName& workl
   return states;
 }
 
-void WorkloadStates::add_initial(const std::vector<InstanceName>& instances) {
-  const auto state_of_new = [](Phase phase) {
-    return Tree(std::make_shared<const ExecutionState>(phase));
-  };
-  const Tree pending = state_of_new(Phase::kPendingInitial);
-  const Tree not_scheduled = state_of_new(Phase::kNotScheduled);
+std::vector<StateSince> WorkloadStates::since(const std::set<std::string>& workloads) const {
+  std::vector<StateSince> all;
+  by_agent_.for_each([&](const std::string& agent, const Tree& of_agent) {
+    of_agent.entries().for_each([&](const std::string& workload, const Tree& ids) {
+      if (!workloads.empty() && !workloads.contains(workload)) return;
+      ids.entries().for_each([&](const std::string& id, const Tree& state) {
+        all.push_back({InstanceName{WorkloadName{workload}, WorkloadId{id}, AgentName{agent}},
+                       since_of(*state.object<ExecutionState>())});
+      });
+    });
+  });
+  return all;
+}
+
+void WorkloadStates::add_initial(const std::vector<InstanceName>& instances, Instant now) {
+  const Tree pending = held(ExecutionState(Phase::kPendingInitial), now);
+  const Tree not_scheduled = held(ExecutionState(Phase::kNotScheduled), now);
   std::map<std::string, std::map<std::string, Tree>> added;  // ids by agent and workload
   for (const auto& [workload, id, agent] : instances) {
     const Tree* workloads = by_agent_.find(agent.value);
@@ -92,11 +117,11 @@ void WorkloadStates::add_initial(const std::vector<InstanceName>& instances) {
   }
 }
 
-void WorkloadStates::update(const WorkloadState& state) {
+void WorkloadStates::update(const WorkloadState& state, Instant now) {
   if (state.state.phase == Phase::kRemoved)
     remove(state.instance);
   else
-    put(state.instance, state.state);
+    put(state.instance, state.state, now);
 }
 
 void WorkloadStates::remove(const InstanceName& instance) {
@@ -109,22 +134,22 @@ void WorkloadStates::remove(const InstanceName& instance) {
                            : by_agent_.set(instance.agent.value, rest);
 }
 
-void WorkloadStates::mark_disconnected(const AgentName& agent) {
+void WorkloadStates::mark_disconnected(const AgentName& agent, Instant now) {
   for (const auto& state : of_agent(agent))
-    put(state.instance, ExecutionState(Phase::kAgentDisconnected));
+    put(state.instance, ExecutionState(Phase::kAgentDisconnected), now);
 }
 
-void WorkloadStates::put(const InstanceName& instance, const ExecutionState& state) {
+void WorkloadStates::put(const InstanceName& instance, const ExecutionState& state, Instant now) {
   TIPHYS_CHECK(state.phase != Phase::kRemoved, "a removed workload has no entry");
   const Tree* agent = by_agent_.find(instance.agent.value);
   const Tree::Map workloads = agent == nullptr ? Tree::Map() : agent->entries();
   const Tree* workload = workloads.find(instance.workload.value);
   const Tree::Map ids = workload == nullptr ? Tree::Map() : workload->entries();
+  const ExecutionState* before = find(instance);
+  const Instant since = before != nullptr && before->phase == state.phase ? since_of(*before) : now;
   by_agent_ = by_agent_.set(
       instance.agent.value,
-      workloads.set(
-          instance.workload.value,
-          ids.set(instance.id.value, Tree(std::make_shared<const ExecutionState>(state)))));
+      workloads.set(instance.workload.value, ids.set(instance.id.value, held(state, since))));
 }
 
 }  // namespace tiphys

@@ -48,6 +48,24 @@ TEST(WorkloadStates, FindsTheStateOfOneInstance) {
     EXPECT_EQ(states.find(missing), nullptr) << to_string(missing);
 }
 
+TEST(WorkloadStates, RemembersSinceWhenAPhaseLasts) {
+  const auto at = [](int second) { return Instant{std::chrono::seconds(second)}; };
+  WorkloadStates states;
+  states.add_initial({kWeb, kIdle}, at(1));
+  states.add_initial({kWeb, kDatabase}, at(2));
+  states.update(running(kDatabase), at(3));
+  const WorkloadStates before = states;
+  states.update({kDatabase, ExecutionState(Phase::kRunningOk, "still")}, at(4));
+  states.update(running(kDatabase), at(5));
+  EXPECT_EQ(states, before) << "the time alone makes no difference";
+  EXPECT_EQ(states.since({}),
+            (std::vector<StateSince>{{kIdle, at(1)}, {kDatabase, at(3)}, {kWeb, at(1)}}));
+  states.mark_disconnected({"agent_A"}, at(6));
+  states.mark_disconnected({"agent_A"}, at(7));
+  EXPECT_EQ(states.since({"db", "web", "nope"}),
+            (std::vector<StateSince>{{kDatabase, at(6)}, {kWeb, at(6)}}));
+}
+
 // [utest->swdd~api-state-map-for-workload-execution-states~1]
 TEST(WorkloadStates, ListsTheStatesOfAnAgent) {
   const auto states = all_running();

@@ -22,6 +22,7 @@ class ServerLink {
   virtual void publish(server::Publish news) = 0;
   virtual void close(server::ConnectionNumber connection) = 0;
   virtual void answer(server::ConnectionNumber call, const DryRunResponse& response) = 0;
+  virtual void answer(server::ConnectionNumber call, const StateAgesResponse& response) = 0;
 };
 
 class AgentLink {

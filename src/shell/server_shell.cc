@@ -45,8 +45,8 @@ ServerShell::ServerShell(Strand& strand, Clock& clock, Timers& timers, Trace& tr
       on_fatal_(std::move(on_fatal)),
       actor_(
           {.name = "server"}, strand, clock, trace,
-          [this](const server::Event& event, Instant) {
-            return ended_ ? server::Effects{} : machine_.step(event);
+          [this](const server::Event& event, Instant now) {
+            return ended_ ? server::Effects{} : machine_.step(event, now);
           },
           [this](server::Effect effect) { perform(std::move(effect)); }) {}
 
@@ -68,6 +68,7 @@ void ServerShell::perform(server::Effect effect) {
         timers_.after(e.after, [this, token = e.token] { actor_.tell(server::TimerFired{token}); });
       },
       [&](const server::AnswerDryRun& e) { link_.answer(e.call, e.response); },
+      [&](const server::AnswerStateAges& e) { link_.answer(e.call, e.response); },
       [&](const server::Warn& e) { log_.warn(e.text); },
       [&](const server::WriteLog& e) { log_.write(level_of(e.line.level), e.line.text, {}); },
       [&](server::Fatal e) {

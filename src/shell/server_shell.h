@@ -29,9 +29,12 @@ class ServerShell {
     return !actor_.is_full() && actor_.try_tell(server::Received{connection, std::move(message)});
   }
 
-  // The same for a question of our own tools.
+  // The same for questions of our own tools.
   [[nodiscard]] bool dry_run_asked(server::ConnectionNumber call, DryRunRequest&& request) {
     return !actor_.is_full() && actor_.try_tell(server::DryRunAsked{call, std::move(request)});
+  }
+  [[nodiscard]] bool state_ages_asked(server::ConnectionNumber call, StateAgesRequest&& request) {
+    return !actor_.is_full() && actor_.try_tell(server::StateAgesAsked{call, std::move(request)});
   }
 
   [[nodiscard]] const CompleteState& state() const { return machine_.state(); }

@@ -94,6 +94,10 @@ OrStop<int> serve(Prepared prepared, host::LogSink& log) {
        .dry_run_asked =
            [&](server::ConnectionNumber call, DryRunRequest&& request) {
              return shell->dry_run_asked(call, std::move(request));
+           },
+       .state_ages_asked =
+           [&](server::ConnectionNumber call, StateAgesRequest&& request) {
+             return shell->state_ages_asked(call, std::move(request));
            }});
   rpc::Server rpc_server(io.executor(), log);
   hooks::ProgramRunner hook_runner(io.executor(), core, log);

@@ -74,7 +74,8 @@ Result<State> state_from_records(const std::map<std::string, Tree>& records) {
   return *std::move(read);
 }
 
-Effects ServerMachine::step(const Event& event) {
+Effects ServerMachine::step(const Event& event, Instant now) {
+  now_ = now;
   if (const auto connection = connection_of(event); connection && !ready_)
     keep_until_ready(event, *connection);
   else
@@ -103,7 +104,8 @@ void ServerMachine::handle(const Event& event) {
   match(
       event, [&](const Start& e) { start(e); }, [&](const Opened& e) { opened(e); },
       [&](const Closed& e) { closed(e.connection); }, [&](const Received& e) { received(e); },
-      [&](const DryRunAsked& e) { answer_dry_run(e); }, [&](const Loaded& e) { loaded(e); },
+      [&](const DryRunAsked& e) { answer_dry_run(e); },
+      [&](const StateAgesAsked& e) { answer_state_ages(e); }, [&](const Loaded& e) { loaded(e); },
       [&](const LoadFailed& e) {
         // Without the stored state nothing can be decided: a supervisor starts the process again.
         if (loading_ == e.token)
@@ -237,7 +239,7 @@ void ServerMachine::closed(ConnectionNumber connection) {
   for (const auto& [instance, state] : state_.workload_states.of_agent(agent))
     if (state.phase == Phase::kPendingInitial) unheard_of_[agent].insert(instance);
   // [impl->swdd~server-set-workload-state-on-disconnect~1]
-  state_.workload_states.mark_disconnected(agent);
+  state_.workload_states.mark_disconnected(agent, now_);
   subscriptions_.drop_agent(agent);
   publish(before);
   // [impl->swdd~server-distribute-workload-state-on-disconnect~1]
@@ -337,7 +339,7 @@ void ServerMachine::workload_states_reported(ConnectionNumber connection,
         Warn{"Ignored workload states from a connection that does not run these workloads."});
   const CompleteState before = state_;
   for (const auto& state : own) {
-    state_.workload_states.update(state);
+    state_.workload_states.update(state, now_);
     // [impl->swdd~server-cleans-up-state~1]
     if (state.state.phase == Phase::kRemoved)
       delete_graph_.removed(state.instance.workload.value, state_.effective_workloads);
@@ -541,6 +543,15 @@ void ServerMachine::answer_dry_run(const DryRunAsked& event) {
   effects_.emplace_back(AnswerDryRun{event.call, *std::move(run)});
 }
 
+void ServerMachine::answer_state_ages(const StateAgesAsked& event) {
+  const auto& names = event.request.workloads;
+  StateAgesResponse response;
+  for (auto& [instance, since] : state_.workload_states.since({names.begin(), names.end()}))
+    response.ages.push_back(
+        {std::move(instance), std::chrono::duration_cast<std::chrono::milliseconds>(now_ - since)});
+  effects_.emplace_back(AnswerStateAges{event.call, std::move(response)});
+}
+
 CompleteState ServerMachine::state_before_hooks() const {
   CompleteState state = state_;
   state.effective_workloads = rendered_workloads_;
@@ -715,7 +726,7 @@ ServerMachine::Settled ServerMachine::settle_states(const UpdatePlan& plan) {
     if (!std::binary_search(added.begin(), added.end(), instance))
       settled.removed.push_back({instance, ExecutionState(Phase::kRemoved)});
   }
-  state_.workload_states.add_initial(added);
+  state_.workload_states.add_initial(added, now_);
   return settled;
 }
 
@@ -812,6 +823,9 @@ std::string to_string(const Event& event) {
         return concat("received #", std::to_string(e.connection), " ", summary(e.message));
       },
       [](const DryRunAsked& e) { return concat("dry run #", std::to_string(e.call)); },
+      [](const StateAgesAsked& e) {
+        return concat("state ages #", std::to_string(e.call), " ", join(e.request.workloads, " "));
+      },
       [](const Loaded& e) { return concat("loaded version ", std::to_string(e.stored.version)); },
       [](const LoadFailed& e) { return "load failed: " + e.cause; },
       [](const Committed& e) { return concat("committed version ", std::to_string(e.version)); },
@@ -864,6 +878,9 @@ std::string to_string(const Effect& effect) {
         return concat("timer +", std::to_string(ms.count()), "ms");
       },
       [](const AnswerDryRun& e) {
+        return concat("answer #", std::to_string(e.call), " ", summary(e.response));
+      },
+      [](const AnswerStateAges& e) {
         return concat("answer #", std::to_string(e.call), " ", summary(e.response));
       },
       [](const Warn& e) { return "warn " + e.text; },

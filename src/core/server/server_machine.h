@@ -75,6 +75,12 @@ struct DryRunAsked {
   DryRunRequest request;
 };
 
+// One of our own tools asks for how long workloads have been in their states; answered at once by AnswerStateAges.
+struct StateAgesAsked {
+  ConnectionNumber call;
+  StateAgesRequest request;
+};
+
 struct StoredState {
   State desired;
   Version version = 0;  // 0: nothing is stored
@@ -106,8 +112,9 @@ struct HookAnswered {
   HookAnswer answer;
 };
 
-using Event = std::variant<Start, Opened, Closed, Received, DryRunAsked, Loaded, LoadFailed,
-                           Committed, CommitConflict, CommitFailed, TimerFired, HookAnswered>;
+using Event =
+    std::variant<Start, Opened, Closed, Received, DryRunAsked, StateAgesAsked, Loaded, LoadFailed,
+                 Committed, CommitConflict, CommitFailed, TimerFired, HookAnswered>;
 
 // -- What the machine wants done ------------------------------------------------------------------------------------
 
@@ -164,6 +171,10 @@ struct AnswerDryRun {
   ConnectionNumber call;
   DryRunResponse response;
 };
+struct AnswerStateAges {
+  ConnectionNumber call;
+  StateAgesResponse response;
+};
 struct Warn {
   std::string text;
 };
@@ -177,7 +188,7 @@ struct Fatal {
 };
 
 using Effect = std::variant<Send, SendAll, Publish, Close, Load, Commit, RunHook, ArmTimer,
-                            AnswerDryRun, Warn, WriteLog, Fatal>;
+                            AnswerDryRun, AnswerStateAges, Warn, WriteLog, Fatal>;
 using Effects = std::vector<Effect>;
 
 // What an update writes to the store, and how a state is put together from what is stored.
@@ -194,8 +205,8 @@ class ServerMachine {
  public:
   explicit ServerMachine(std::vector<Hook> hooks = {}) : hooks_(in_order(std::move(hooks))) {}
 
-  // The effects are to be performed in this order.
-  [[nodiscard]] Effects step(const Event& event);
+  // The effects are to be performed in this order. The time decides nothing; it only tells the ages of states.
+  [[nodiscard]] Effects step(const Event& event, Instant now = {});
 
   // What holds: stored, and told or about to be told to the agents.
   [[nodiscard]] const CompleteState& state() const { return state_; }
@@ -256,6 +267,7 @@ class ServerMachine {
   void enqueue(Requester requester, const UpdateStateRequest& request);
   void begin_next_update();
   void answer_dry_run(const DryRunAsked& event);
+  void answer_state_ages(const StateAgesAsked& event);
   void begin(UpdatePlan plan, std::optional<WaitingUpdate> update, bool is_stored = false);
   void run_next_hook();
   void hook_answered(const HookAnswered& event);
@@ -329,7 +341,9 @@ class ServerMachine {
   std::optional<UpdateInFlight> in_flight_;
   std::deque<WaitingUpdate> waiting_;
 
-  Effects effects_;  // of the step under way
+  // Of the step under way:
+  Instant now_;
+  Effects effects_;
 };
 
 std::string to_string(const Event& event);

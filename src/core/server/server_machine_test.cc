@@ -403,7 +403,8 @@ class Cluster {
           },
           [&](const Close& e) { connections_.erase(e.connection); },
           [](const Fatal& e) { RC_FAIL(e.text); }, [](const RunHook&) {}, [](const ArmTimer&) {},
-          [](const AnswerDryRun&) {}, [](const Warn&) {}, [](const WriteLog&) {});
+          [](const AnswerDryRun&) {}, [](const AnswerStateAges&) {}, [](const Warn&) {},
+          [](const WriteLog&) {});
   }
 
   void received(const Send& send) {

@@ -153,26 +153,28 @@ asio::awaitable<Result<FromServer>> CommandConnection::receive(Deadline deadline
 
 namespace {
 
+template <class Response>
 struct Question {
-  std::optional<Result<DryRunResponse>> response;
+  std::optional<Result<Response>> response;
   std::optional<Status> ending;
 };
 
 }  // namespace
 
-asio::awaitable<Result<DryRunResponse>> CommandConnection::dry_run(DryRunRequest request,
-                                                                   Deadline deadline) {
+template <class Response>
+asio::awaitable<Result<Response>> CommandConnection::ask(
+    std::string_view method, std::string bytes, Result<Response> (*decode)(std::string_view),
+    Deadline deadline) {
   const auto impl = impl_;
-  const auto question = std::make_shared<Question>();
-  const auto call = impl->channel->call(std::string(kDryRunUpdate));
-  call->start([weak = impl->weak_from_this(), question](rpc::CallEvent event) {
+  const auto question = std::make_shared<Question<Response>>();
+  const auto call = impl->channel->call(std::string(method));
+  call->start([weak = impl->weak_from_this(), question, decode](rpc::CallEvent event) {
     match(
-        std::move(event),
-        [&](const rpc::Message& e) { question->response = wire::decode_dry_run_response(e.bytes); },
+        std::move(event), [&](const rpc::Message& e) { question->response = decode(e.bytes); },
         [&](const rpc::Finished& e) { question->ending = e.outcome.status; }, [](const auto&) {});
     if (const auto self = weak.lock()) self->wake.cancel();
   });
-  call->send({wire::encode(request)});
+  call->send({std::move(bytes)});
   call->half_close();
   call->want();
   while (!question->ending) {
@@ -188,6 +190,16 @@ asio::awaitable<Result<DryRunResponse>> CommandConnection::dry_run(DryRunRequest
   if (!*question->ending) co_return fail(question->ending->error());
   if (!question->response) co_return fail(Code::kInternal, "the server's answer is empty");
   co_return *std::move(question->response);
+}
+
+asio::awaitable<Result<DryRunResponse>> CommandConnection::dry_run(DryRunRequest request,
+                                                                   Deadline deadline) {
+  return ask(kDryRunUpdate, wire::encode(request), &wire::decode_dry_run_response, deadline);
+}
+
+asio::awaitable<Result<StateAgesResponse>> CommandConnection::state_ages(StateAgesRequest request,
+                                                                         Deadline deadline) {
+  return ask(kGetStateAges, wire::encode(request), &wire::decode_state_ages_response, deadline);
 }
 
 void CommandConnection::interrupt() {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "io/host/resolver.h"
@@ -57,13 +58,16 @@ class CommandConnection {
   //   kCancelled          by interrupt()
   //   kAborted            the call is over
   boost::asio::awaitable<Result<FromServer>> receive(Deadline deadline = std::nullopt);
-  // What an update would do, in a call of its own over the same connection; after open().
+  // What an update would do, and for how long workloads have been in their states; each in a call of its own over the
+  // same connection, after open().
   //   kUnimplemented      the server is none of ours
   //   kDeadlineExceeded   it does not answer in time
   //   kCancelled          by interrupt()
   //   others              as the server, or the connection, ended the call
   boost::asio::awaitable<Result<DryRunResponse>> dry_run(DryRunRequest request,
                                                          Deadline deadline = std::nullopt);
+  boost::asio::awaitable<Result<StateAgesResponse>> state_ages(StateAgesRequest request,
+                                                               Deadline deadline = std::nullopt);
   // Whatever waits, and every later receive(), ends with kCancelled; what can be sent without waiting still is. For
   // signals.
   void interrupt();
@@ -72,6 +76,11 @@ class CommandConnection {
 
  private:
   struct Impl;
+  template <class Response>
+  boost::asio::awaitable<Result<Response>> ask(std::string_view method, std::string bytes,
+                                               Result<Response> (*decode)(std::string_view),
+                                               Deadline deadline);
+
   std::shared_ptr<Impl> impl_;
 };
 

@@ -213,6 +213,28 @@ TEST_F(CommandConnectionTest, AsksWhatAnUpdateWouldDo) {
   EXPECT_EQ(run(commander.receive()), kAnswer) << "the conversation goes on";
 }
 
+TEST_F(CommandConnectionTest, AsksForTheAgesOfStates) {
+  const StateAgesRequest question{{"web"}};
+  const StateAgesResponse ages{{{{{"web"}, {"1"}, {"A"}}, 1500ms}}};
+  std::optional<StateAgesRequest> asked;
+  rpc::Handler observer{.take = [&](const std::shared_ptr<rpc::ServerCall>& call) {
+    call->start([&, weak = std::weak_ptr(call)](rpc::CallEvent event) {
+      const auto* message = std::get_if<rpc::Message>(&event);
+      const auto self = weak.lock();
+      if (message == nullptr || !self) return;
+      asked = *wire::decode_state_ages_request(message->bytes);
+      self->send({wire::encode(ages)});
+      self->finish({});
+    });
+    call->want();
+  }};
+  listen({}, {{kGetStateAges, std::move(observer)}});
+  auto& commander = connect();
+  ASSERT_TRUE(run(commander.open()));
+  EXPECT_EQ(run(commander.state_ages(question)), ages);
+  EXPECT_EQ(asked, question);
+}
+
 TEST_F(CommandConnectionTest, TellsWhyNobodyAnswersAQuestion) {
   std::shared_ptr<rpc::ServerCall> silent;
   listen({}, {{kDryRunUpdate, {.take = [&](const auto& call) { silent = call; }}}});
@@ -224,10 +246,11 @@ TEST_F(CommandConnectionTest, TellsWhyNobodyAnswersAQuestion) {
   silent.reset();
 }
 
-TEST_F(CommandConnectionTest, FindsOutThatAServerKnowsNoDryRuns) {
+TEST_F(CommandConnectionTest, FindsOutThatAServerKnowsNoQuestions) {
   listen();
   auto& commander = connect();
   ASSERT_TRUE(run(commander.open()));
+  EXPECT_EQ(run(commander.state_ages({})).error().code, Code::kUnimplemented);
   EXPECT_EQ(run(commander.dry_run({})).error().code, Code::kUnimplemented);
 }
 

@@ -14,6 +14,7 @@ inline constexpr std::string_view kConnectAgent = "/grpc_api.AgentConnection/Con
 inline constexpr std::string_view kConnectCli = "/grpc_api.CliConnection/ConnectCli";
 inline constexpr std::string_view kConnectCommand = "/grpc_api.CommandConnection/ConnectCommand";
 inline constexpr std::string_view kDryRunUpdate = "/tiphys_ext.Planner/DryRunUpdate";
+inline constexpr std::string_view kGetStateAges = "/tiphys_ext.Observer/GetStateAges";
 // The name that every server's certificate must hold, whatever the host is called.
 inline constexpr std::string_view kServerName = "ank-server";
 

@@ -15,7 +15,7 @@
 #include "io/link/intake.h"
 #include "io/link/link_limits.h"
 #include "io/link/outbox.h"
-#include "io/link/planner.h"
+#include "io/link/questions.h"
 #include "io/link/state_blocks.h"
 #include "io/link/untaken.h"
 #include "io/wire/wire.h"
@@ -105,8 +105,8 @@ struct LinkServer::Impl {
   std::map<ConnectionNumber, Conversation*> accepted{};
   ConnectionNumber last_number = 0;
   StateBlocks state_blocks{io};
-  std::shared_ptr<Planner> planner = std::make_shared<Planner>(
-      strand, intake, [this] { return ++last_number; }, events.dry_run_asked);
+  std::shared_ptr<Questions> questions =
+      std::make_shared<Questions>(strand, intake, [this] { return ++last_number; });
 };
 
 namespace {
@@ -276,7 +276,13 @@ rpc::ListenOptions LinkServer::listen_options() {
   options.handlers.add(std::string(kConnectCli), handler(impl_, Service::kDeprecatedCli));
   options.handlers.add(std::string(kConnectCommand), handler(impl_, Service::kCommand));
   if (impl_->events.dry_run_asked)
-    options.handlers.add(std::string(kDryRunUpdate), impl_->planner->handler());
+    options.handlers.add(
+        std::string(kDryRunUpdate),
+        impl_->questions->handler(&wire::decode_dry_run_request, impl_->events.dry_run_asked));
+  if (impl_->events.state_ages_asked)
+    options.handlers.add(std::string(kGetStateAges),
+                         impl_->questions->handler(&wire::decode_state_ages_request,
+                                                   impl_->events.state_ages_asked));
   return options;
 }
 
@@ -320,7 +326,15 @@ void LinkServer::close(ConnectionNumber connection) {
 }
 
 void LinkServer::answer(ConnectionNumber call, const DryRunResponse& response) {
-  asio::post(impl_->io, [link = impl_, call, response] { link->planner->answer(call, response); });
+  asio::post(impl_->io, [link = impl_, call, response] {
+    link->questions->answer(call, wire::encode(response));
+  });
+}
+
+void LinkServer::answer(ConnectionNumber call, const StateAgesResponse& response) {
+  asio::post(impl_->io, [link = impl_, call, response] {
+    link->questions->answer(call, wire::encode(response));
+  });
 }
 
 }  // namespace tiphys::link

@@ -28,8 +28,9 @@ struct ServerEvents {
   std::function<void(server::ConnectionNumber)> closed;
   // False when the mailbox is full; then the message was not taken.
   std::function<bool(server::ConnectionNumber, ToServer&&)> received;
-  // The same for a question of our own tools, answered by answer(). Without it they are told that there is no such service.
+  // The same for questions of our own tools, answered by answer(). Without them they are told that there is no such service.
   std::function<bool(server::ConnectionNumber, DryRunRequest&&)> dry_run_asked = nullptr;
+  std::function<bool(server::ConnectionNumber, StateAgesRequest&&)> state_ages_asked = nullptr;
 };
 
 class LinkServer final : public shell::ServerLink {
@@ -50,6 +51,7 @@ class LinkServer final : public shell::ServerLink {
   void publish(server::Publish news) override;
   void close(server::ConnectionNumber connection) override;
   void answer(server::ConnectionNumber call, const DryRunResponse& response) override;
+  void answer(server::ConnectionNumber call, const StateAgesResponse& response) override;
 
   struct Impl;
 

@@ -83,6 +83,9 @@ class RecordingLink final : public shell::ServerLink {
   void answer(ConnectionNumber call, const DryRunResponse& response) override {
     sent.push_back("#" + std::to_string(call) + " " + summary(response));
   }
+  void answer(ConnectionNumber call, const StateAgesResponse& response) override {
+    sent.push_back("#" + std::to_string(call) + " " + summary(response));
+  }
 
   Lines sent;
 
@@ -222,6 +225,27 @@ TEST_F(ServerShellTest, AnUpdateIsStoredAndThenToldToAgentAndRequester) {
   EXPECT_EQ(stored_keys(), (Lines{"desired/head"}));
   EXPECT_GT(head_version(), first);
   EXPECT_EQ(fatal, Lines{});
+}
+
+TEST_F(ServerShellTest, TellsForHowLongAStateHasLasted) {
+  start(state_with("web"));
+  open_agent();
+  sent();
+  const InstanceName web{{"web"}, workload_id_of("image: nginx"), {"agent_A"}};
+  const auto pass = [&](Duration time) { world.run_until(world.now() + time, [] {}); };
+  pass(std::chrono::seconds(3));
+  ASSERT_TRUE(
+      shell().received(kAgent, UpdateWorkloadState{{{web, ExecutionState(Phase::kRunningOk)}}}));
+  pass(std::chrono::milliseconds(4500));
+  ASSERT_TRUE(shell().state_ages_asked(7, {{"web"}}));
+  run();
+  EXPECT_EQ(sent(), Lines{"#7 StateAges " + to_string(web) + ":4500ms"});
+  // Whoever starts anew has not heard of it for longer than it lives.
+  restart();
+  pass(std::chrono::seconds(2));
+  ASSERT_TRUE(shell().state_ages_asked(8, {}));
+  run();
+  EXPECT_EQ(sent(), Lines{"#8 StateAges " + to_string(web) + ":2000ms"});
 }
 
 TEST_F(ServerShellTest, NothingIsToldBeforeItIsStored) {

@@ -1,7 +1,9 @@
 #include "io/wire/tiphys_ext.h"
 
+#include <chrono>
 #include <utility>
 
+#include "base/instant.h"
 #include "base/match.h"
 #include "base/strings.h"
 #include "io/wire/ank_base.h"
@@ -13,6 +15,9 @@ namespace {
 // The numbers of the wire follow those of the model; the first one stands for nothing.
 static_assert(static_cast<int>(Fate::kCreated) + 1 == tiphys_ext::FATE_CREATED);
 static_assert(static_cast<int>(Fate::kUnchanged) + 1 == tiphys_ext::FATE_UNCHANGED);
+
+// No clock of ours can tell more.
+constexpr auto kLongestAge = std::chrono::duration_cast<std::chrono::milliseconds>(Duration::max());
 
 }  // namespace
 
@@ -69,6 +74,40 @@ Result<DryRunResponse> from_wire(const tiphys_ext::DryRunUpdateResponse& wire) {
   run.warnings = {wire.plan().warnings().begin(), wire.plan().warnings().end()};
   run.hooks = {wire.plan().hooks().begin(), wire.plan().hooks().end()};
   return DryRunResponse(std::move(run));
+}
+
+void to_wire(const StateAgesRequest& request, tiphys_ext::GetStateAgesRequest& wire) {
+  for (const auto& name : request.workloads) wire.add_workloads(with_valid_utf8(name));
+}
+
+Result<StateAgesRequest> from_wire(const tiphys_ext::GetStateAgesRequest& wire) {
+  return StateAgesRequest{{wire.workloads().begin(), wire.workloads().end()}};
+}
+
+Result<StateAge> from_wire(const tiphys_ext::StateAge& wire) {
+  if (!wire.has_instance()) return missing("instance");
+  if (wire.milliseconds() > static_cast<std::uint64_t>(kLongestAge.count()))
+    return unusable(concat("milliseconds: ", std::to_string(wire.milliseconds()),
+                           " is longer than any state lasts"));
+  return StateAge{from_wire(wire.instance()), std::chrono::milliseconds(wire.milliseconds())};
+}
+
+void to_wire(const StateAgesResponse& response, tiphys_ext::GetStateAgesResponse& wire) {
+  for (const auto& [instance, age] : response.ages) {
+    auto& entry = *wire.add_ages();
+    to_wire(instance, *entry.mutable_instance());
+    entry.set_milliseconds(static_cast<std::uint64_t>(age.count()));
+  }
+}
+
+Result<StateAgesResponse> from_wire(const tiphys_ext::GetStateAgesResponse& wire) {
+  StateAgesResponse response;
+  for (const auto& entry : wire.ages()) {
+    auto age = from_wire(entry);
+    if (!age) return at("ages", response.ages.size(), std::move(age.error()));
+    response.ages.push_back(*std::move(age));
+  }
+  return response;
 }
 
 }  // namespace tiphys::wire

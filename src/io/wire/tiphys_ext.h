@@ -17,4 +17,12 @@ Result<DryRunResponse> from_wire(const tiphys_ext::DryRunUpdateResponse& wire);
 void to_wire(const PlannedWorkload& workload, tiphys_ext::PlannedWorkload& wire);
 Result<PlannedWorkload> from_wire(const tiphys_ext::PlannedWorkload& wire);
 
+void to_wire(const StateAgesRequest& request, tiphys_ext::GetStateAgesRequest& wire);
+Result<StateAgesRequest> from_wire(const tiphys_ext::GetStateAgesRequest& wire);
+
+Result<StateAge> from_wire(const tiphys_ext::StateAge& wire);
+
+void to_wire(const StateAgesResponse& response, tiphys_ext::GetStateAgesResponse& wire);
+Result<StateAgesResponse> from_wire(const tiphys_ext::GetStateAgesResponse& wire);
+
 }  // namespace tiphys::wire

@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdint>
+#include <limits>
+
 #include "io/wire/wire.h"
 #include "tiphys_ext.pb.h"
 
@@ -33,6 +37,33 @@ TEST(TiphysExt, CarriesEveryFate) {
     ASSERT_TRUE(decoded.has_value()) << decoded.error().message;
     EXPECT_EQ(*decoded, response);
   }
+}
+
+TEST(TiphysExt, CarriesTheAgesOfStates) {
+  for (const StateAgesRequest& request : {StateAgesRequest{}, StateAgesRequest{{"web", "db"}}}) {
+    const auto decoded = decode_state_ages_request(encode(request));
+    ASSERT_TRUE(decoded.has_value()) << decoded.error().message;
+    EXPECT_EQ(*decoded, request);
+  }
+  constexpr std::chrono::milliseconds kLongest(std::numeric_limits<std::int64_t>::max() /
+                                               1'000'000);
+  const StateAgesResponse response{
+      {{instance("1"), std::chrono::milliseconds(0)}, {instance("2"), kLongest}}};
+  const auto decoded = decode_state_ages_response(encode(response));
+  ASSERT_TRUE(decoded.has_value()) << decoded.error().message;
+  EXPECT_EQ(*decoded, response);
+}
+
+TEST(TiphysExt, RefusesAgesThatCannotBe) {
+  EXPECT_FALSE(decode_state_ages_request("\xff").has_value());
+  tiphys_ext::GetStateAgesResponse response;
+  response.add_ages()->set_milliseconds(1);
+  EXPECT_EQ(decode_state_ages_response(response.SerializeAsString()).error().message,
+            "ages[0]: Missing field 'instance'");
+  response.mutable_ages(0)->mutable_instance()->set_workloadname("web");
+  response.mutable_ages(0)->set_milliseconds(~std::uint64_t{0});
+  EXPECT_EQ(decode_state_ages_response(response.SerializeAsString()).error().message,
+            "ages[0]: milliseconds: 18446744073709551615 is longer than any state lasts");
 }
 
 TEST(TiphysExt, RefusesWhatHasNoMeaning) {

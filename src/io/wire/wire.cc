@@ -142,6 +142,12 @@ std::string encode(const DryRunRequest& message) {
 std::string encode(const DryRunResponse& message) {
   return encode_as<tiphys_ext::DryRunUpdateResponse>(message);
 }
+std::string encode(const StateAgesRequest& message) {
+  return encode_as<tiphys_ext::GetStateAgesRequest>(message);
+}
+std::string encode(const StateAgesResponse& message) {
+  return encode_as<tiphys_ext::GetStateAgesResponse>(message);
+}
 
 // A message inside another stands there as its tag, its length and its fields in the order of their numbers; that of the
 // id is the lowest. A response without an id is its content alone.
@@ -185,6 +191,13 @@ Result<DryRunRequest> decode_dry_run_request(std::string_view bytes) {
 }
 Result<DryRunResponse> decode_dry_run_response(std::string_view bytes) {
   return decode_as<DryRunResponse, tiphys_ext::DryRunUpdateResponse>("DryRunUpdateResponse", bytes);
+}
+Result<StateAgesRequest> decode_state_ages_request(std::string_view bytes) {
+  return decode_as<StateAgesRequest, tiphys_ext::GetStateAgesRequest>("GetStateAgesRequest", bytes);
+}
+Result<StateAgesResponse> decode_state_ages_response(std::string_view bytes) {
+  return decode_as<StateAgesResponse, tiphys_ext::GetStateAgesResponse>("GetStateAgesResponse",
+                                                                        bytes);
 }
 
 }  // namespace tiphys::wire

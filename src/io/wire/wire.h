@@ -54,7 +54,11 @@ Result<FromAnkaios> decode_from_ankaios(std::string_view bytes);
 // Our own tools to the server, and back.
 std::string encode(const DryRunRequest& message);
 std::string encode(const DryRunResponse& message);
+std::string encode(const StateAgesRequest& message);
+std::string encode(const StateAgesResponse& message);
 Result<DryRunRequest> decode_dry_run_request(std::string_view bytes);
 Result<DryRunResponse> decode_dry_run_response(std::string_view bytes);
+Result<StateAgesRequest> decode_state_ages_request(std::string_view bytes);
+Result<StateAgesResponse> decode_state_ages_response(std::string_view bytes);
 
 }  // namespace tiphys::wire

@@ -1,4 +1,4 @@
-#include "io/link/planner.h"
+#include "io/link/questions.h"
 
 #include <gtest/gtest.h>
 
@@ -20,9 +20,9 @@ namespace {
 using server::ConnectionNumber;
 
 // A link in memory whose machine only remembers what it is asked.
-class PlannerTest : public ::testing::Test {
+class QuestionsTest : public ::testing::Test {
  public:
-  ~PlannerTest() override {
+  ~QuestionsTest() override {
     for (const auto& call : calls) call->cancel();
     network.cut();
     rpc_server.close(Duration::zero(), [] {});
@@ -30,34 +30,38 @@ class PlannerTest : public ::testing::Test {
   }
 
  protected:
-  explicit PlannerTest(bool serves = true)
+  explicit QuestionsTest(bool serves = true)
       : link(threads.io.get_executor(), threads.strand, log,
              {.opened = [](const server::Opened&) {},
               .closed = [](ConnectionNumber) {},
               .received = [](ConnectionNumber, ToServer&&) { return true; },
-              .dry_run_asked = serves ? decltype(ServerEvents::dry_run_asked)(
-                                            [this](ConnectionNumber call, DryRunRequest&& request) {
-                                              if (refusals-- > 0) return false;
-                                              asked.emplace_back(call, std::move(request));
-                                              return true;
-                                            })
-                                      : nullptr}) {
+              .dry_run_asked = serves ? into(asked) : nullptr,
+              .state_ages_asked = serves ? into(asked_ages) : nullptr}) {
     rpc_server.listen(network.listen("server"), link.listen_options());
   }
 
+  template <class Request>
+  using Asked = std::deque<std::pair<ConnectionNumber, Request>>;
+  template <class Request>
+  std::function<bool(ConnectionNumber, Request&&)> into(Asked<Request>& questions) {
+    return [this, &questions](ConnectionNumber call, Request&& request) {
+      if (refusals-- > 0) return false;
+      questions.emplace_back(call, std::move(request));
+      return true;
+    };
+  }
+
   struct Asking {
-    std::optional<DryRunResponse> response;
+    std::optional<std::string> response;
     std::optional<rpc::Outcome> outcome;
   };
-  std::shared_ptr<Asking> ask(std::optional<std::string> bytes) {
+  std::shared_ptr<Asking> ask(std::optional<std::string> bytes,
+                              std::string_view method = kDryRunUpdate) {
     auto asking = std::make_shared<Asking>();
-    const auto call = channel.call(std::string(kDryRunUpdate));
+    const auto call = channel.call(std::string(method));
     call->start([asking](rpc::CallEvent event) {
       match(
-          std::move(event),
-          [&](const rpc::Message& e) {
-            asking->response = *wire::decode_dry_run_response(e.bytes);
-          },
+          std::move(event), [&](rpc::Message e) { asking->response = std::move(e.bytes); },
           [&](rpc::Finished e) { asking->outcome = std::move(e.outcome); }, [](const auto&) {});
     });
     if (bytes) call->send({*std::move(bytes)});
@@ -75,7 +79,8 @@ class PlannerTest : public ::testing::Test {
   Threads threads;
   RecordingLog log;
   int refusals = 0;
-  std::deque<std::pair<ConnectionNumber, DryRunRequest>> asked;
+  Asked<DryRunRequest> asked;
+  Asked<StateAgesRequest> asked_ages;
   rpc::memory::Network network{threads.io.get_executor()};
   LinkServer link;
   rpc::Server rpc_server{threads.io.get_executor(), log};
@@ -83,7 +88,7 @@ class PlannerTest : public ::testing::Test {
   std::vector<std::shared_ptr<rpc::ClientCall>> calls;
 };
 
-TEST_F(PlannerTest, CarriesAQuestionToTheMachineAndItsAnswerBack) {
+TEST_F(QuestionsTest, CarriesAQuestionToTheMachineAndItsAnswerBack) {
   refusals = 3;  // its mailbox is full for a while
   const auto first = ask(wire::encode(question));
   const auto second = ask(wire::encode(question));
@@ -95,12 +100,34 @@ TEST_F(PlannerTest, CarriesAQuestionToTheMachineAndItsAnswerBack) {
   link.answer(asked[1].first, ErrorResponse{"no"});
   link.answer(asked[0].first, plan);
   ASSERT_TRUE(threads.until([&] { return first->outcome && second->outcome; }));
-  EXPECT_EQ(first->response, plan);
-  EXPECT_EQ(second->response, DryRunResponse(ErrorResponse{"no"}));
+  EXPECT_EQ(*wire::decode_dry_run_response(first->response.value()), plan);
+  EXPECT_EQ(*wire::decode_dry_run_response(second->response.value()),
+            DryRunResponse(ErrorResponse{"no"}));
   EXPECT_EQ(ending(*first), "OK");
 }
 
-TEST_F(PlannerTest, RefusesWhatIsNoQuestion) {
+TEST_F(QuestionsTest, TellsQuestionsFromEachOther) {
+  refusals = 1;
+  const StateAgesRequest names{{"web", "db"}};
+  const auto ages = ask(wire::encode(names), kGetStateAges);
+  const auto of_all = ask("", kGetStateAges);
+  const auto plan = ask(wire::encode(question));
+  ASSERT_TRUE(threads.until([&] { return asked_ages.size() == 2 && asked.size() == 1; }));
+  EXPECT_EQ(asked_ages[0].second, names);
+  EXPECT_EQ(asked_ages[1].second, StateAgesRequest{});
+  EXPECT_EQ(asked[0].second, question);
+
+  const StateAgesResponse response{{{{{"web"}, {"1"}, {"A"}}, std::chrono::milliseconds(1500)}}};
+  link.answer(asked[0].first, DryRun{});
+  link.answer(asked_ages[1].first, StateAgesResponse{});
+  link.answer(asked_ages[0].first, response);
+  ASSERT_TRUE(threads.until([&] { return ages->outcome && of_all->outcome && plan->outcome; }));
+  EXPECT_EQ(*wire::decode_state_ages_response(ages->response.value()), response);
+  EXPECT_EQ(*wire::decode_state_ages_response(of_all->response.value()), StateAgesResponse{});
+  EXPECT_EQ(*wire::decode_dry_run_response(plan->response.value()), DryRunResponse(DryRun{}));
+}
+
+TEST_F(QuestionsTest, RefusesWhatIsNoQuestion) {
   const auto nothing = ask(std::nullopt);
   const auto junk = ask("\xff\xff");
   const auto empty = ask("");
@@ -111,7 +138,7 @@ TEST_F(PlannerTest, RefusesWhatIsNoQuestion) {
   EXPECT_TRUE(asked.empty());
 }
 
-TEST_F(PlannerTest, ForgetsWhoDoesNotWait) {
+TEST_F(QuestionsTest, ForgetsWhoDoesNotWait) {
   const auto asking = ask(wire::encode(question));
   ASSERT_TRUE(threads.until([&] { return asked.size() == 1; }));
   calls[0]->cancel();
@@ -123,15 +150,17 @@ TEST_F(PlannerTest, ForgetsWhoDoesNotWait) {
   EXPECT_FALSE(asking->response.has_value());
 }
 
-class WithoutPlannerTest : public PlannerTest {
+class WithoutQuestionsTest : public QuestionsTest {
  protected:
-  WithoutPlannerTest() : PlannerTest(false) {}
+  WithoutQuestionsTest() : QuestionsTest(false) {}
 };
 
-TEST_F(WithoutPlannerTest, IsNoServiceWithoutAMachineThatPlans) {
-  const auto asking = ask(wire::encode(question));
-  ASSERT_TRUE(threads.until([&] { return asking->outcome.has_value(); }));
-  EXPECT_EQ(asking->outcome->status.error().code, Code::kUnimplemented);
+TEST_F(WithoutQuestionsTest, IsNoServiceWithoutAMachineThatAnswers) {
+  for (const auto method : {kDryRunUpdate, kGetStateAges}) {
+    const auto asking = ask("", method);
+    ASSERT_TRUE(threads.until([&] { return asking->outcome.has_value(); })) << method;
+    EXPECT_EQ(asking->outcome->status.error().code, Code::kUnimplemented) << method;
+  }
 }
 
 }  // namespace
