@@ -3,6 +3,7 @@
 // What a command says to whom: results, warnings and debug lines to stdout, errors to stderr. Each
 // text is written at once and as a whole, so that a signal or a reader never sees half a table.
 
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -27,6 +28,10 @@ class Console {
   [[nodiscard]] virtual bool is_terminal() const = 0;  // stdout
   // Columns of the terminal; as good as none where there is no terminal.
   [[nodiscard]] virtual std::size_t width() const = 0;
+  // By the clock that whoever reads this has.
+  [[nodiscard]] virtual std::chrono::system_clock::time_point now() const {
+    return std::chrono::system_clock::now();
+  }
 
   // One line each, with a coloured word before it where colours are wanted.
   void error(std::string_view text);

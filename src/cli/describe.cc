@@ -75,8 +75,10 @@ struct Standing {
 
 class WorkloadDescription {
  public:
-  WorkloadDescription(const Tree& complete_state, const std::string& name, std::size_t width)
+  WorkloadDescription(const Tree& complete_state, const SinceWhen& since, const std::string& name,
+                      std::size_t width)
       : state_(complete_state),
+        since_(since),
         name_(name),
         width_(width),
         wanted_(wanted_workload(complete_state, name)) {
@@ -105,6 +107,8 @@ class WorkloadDescription {
     facts.add("Workload", name_);
     for (const auto& row : rows_) {
       facts.add("State", on_agent(state_text(row.state), row.instance.agent.value));
+      if (const auto since = since_.find(row.instance); since != since_.end())
+        facts.add("Since", since->second);
       facts.add("Reason", info_text(row.state));
       facts.add("Instance", to_string(row.instance));
     }
@@ -226,6 +230,7 @@ class WorkloadDescription {
   }
 
   const Tree& state_;
+  const SinceWhen& since_;
   const std::string& name_;
   const std::size_t width_;
   const WorkloadPtr wanted_;
@@ -260,9 +265,9 @@ std::string counts_text(const std::vector<WorkloadRow>& rows) {
 
 }  // namespace
 
-Result<std::string> describe_workload(const Tree& complete_state, const std::string& name,
-                                      std::size_t width) {
-  const WorkloadDescription description(complete_state, name, width);
+Result<std::string> describe_workload(const Tree& complete_state, const SinceWhen& since,
+                                      const std::string& name, std::size_t width) {
+  const WorkloadDescription description(complete_state, since, name, width);
   if (!description.is_known())
     return fail(Code::kNotFound,
                 unknown_name(concat("no workload named '", name, "' exists"), name,

@@ -17,16 +17,11 @@ class DescribeTask {
   DescribeTask(Talk& talk, Console& console) : talk_(talk), console_(console) {}
 
   // The exit code. All that are known are shown; the first that is not is the error.
-  Talk::Awaitable<Result<int>> perform(DescribeWorkloads command) {
-    return describe(std::move(command.names), describe_workload);
-  }
-  Talk::Awaitable<Result<int>> perform(DescribeAgents command) {
-    return describe(std::move(command.names), describe_agent);
-  }
+  Talk::Awaitable<Result<int>> perform(DescribeWorkloads command);
+  Talk::Awaitable<Result<int>> perform(DescribeAgents command);
 
  private:
-  using Describe = Result<std::string> (*)(const Tree&, const std::string&, std::size_t);
-  Talk::Awaitable<Result<int>> describe(std::vector<std::string> names, Describe describe_one);
+  Result<int> show(const std::vector<Result<std::string>>& descriptions);
 
   Talk& talk_;
   Console& console_;

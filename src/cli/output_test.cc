@@ -11,6 +11,7 @@
 
 #include "base/strings.h"
 #include "cli/ank.h"
+#include "cli/test_clock_zone.h"
 #include "cli/test_console.h"
 #include "cli/test_server.h"
 #include "text/yaml.h"
@@ -98,6 +99,19 @@ Script refusing() {
   return refusing;
 }
 
+Script observing() {
+  Script observing = script();
+  observing.on_state_ages = [](const StateAgesRequest& request) {
+    using std::chrono::milliseconds;
+    EXPECT_FALSE(request.workloads.empty());
+    return StateAgesResponse{
+        {{instance("db", "1d0e5b6a7c8d9e0f", "agent_A"), milliseconds(192'400)},
+         {instance("old", "4c0a1b2c3d4e5f60", "agent_A"), milliseconds(999)},
+         {instance("lost", "of another instance", "agent_B"), milliseconds(5'000)}}};
+  };
+  return observing;
+}
+
 // db gets up while somebody waits.
 Script moving() {
   Script moving = script();
@@ -144,6 +158,7 @@ std::vector<Case> cases() {
       {"apply_dry_run_by_stock", {"apply", "--dry-run", "-"}},
       {"describe_workload", {"describe", "workload", "web"}},
       {"describe_workloads", {"describe", "workload", "db", "old", "lost"}},
+      {"describe_since", {"describe", "workload", "db", "old", "lost"}, observing},
       {"describe_unknown_workload", {"describe", "workload", "bd"}},
       {"describe_agent", {"describe", "agent", "agent_A"}},
       {"describe_unknown_agent", {"describe", "agent", "agent_B"}},
@@ -185,6 +200,7 @@ std::string visible(const std::string& text) {
 }
 
 std::string run_once(const Case& each, RecordingConsole console) {
+  const ClockZone zone("UTC0");
   const ScriptedServer server(each.script());
   Words words{"-k", "-s", server.url()};
   words.insert(words.end(), each.words.begin(), each.words.end());

@@ -175,6 +175,19 @@ asio::awaitable<Result<DryRun>> Talk::dry_run(UpdateStateRequest request) {
   co_return std::get<DryRun>(*std::move(answer));
 }
 
+asio::awaitable<Result<std::vector<StateAge>>> Talk::state_ages(
+    std::vector<std::string> workloads) {
+  if (settings_.verbose)
+    console_.debug(concat("Asking since when ", join(workloads, ", "), " last in their states"));
+  StateAgesRequest question{std::move(workloads)};
+  auto asking = connection_.state_ages(std::move(question), deadline());
+  auto answer = co_await std::move(asking);
+  if (answer) co_return std::move(answer->ages);
+  if (answer.error().code == Code::kUnimplemented) co_return std::vector<StateAge>();
+  if (answer.error().code == Code::kDeadlineExceeded) co_return timed_out();
+  co_return fail(Code::kAborted, answer.error().message);
+}
+
 asio::awaitable<Result<std::optional<UpdateWorkloadState>>> Talk::next_states(
     std::optional<Clock::time_point> until) {
   while (true) {

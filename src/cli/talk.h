@@ -44,6 +44,8 @@ class Talk {
   Awaitable<Result<UpdateStateSuccess>> update(UpdateStateRequest request);
   // What the update would do. kUnimplemented with a whole sentence where the server cannot tell.
   Awaitable<Result<DryRun>> dry_run(UpdateStateRequest request);
+  // For how long these workloads have been in their states; nothing where the server cannot tell.
+  Awaitable<Result<std::vector<StateAge>>> state_ages(std::vector<std::string> workloads);
   // The next workload states; none when the time is over.
   Awaitable<Result<std::optional<UpdateWorkloadState>>> next_states(
       std::optional<Clock::time_point> until);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,7 +9,7 @@
 
 namespace tiphys::cli {
 
-// Remembers what was printed, and may pretend to be a terminal.
+// Remembers what was printed, and may pretend to be a terminal. Its clock stands still.
 class RecordingConsole final : public Console {
  public:
   RecordingConsole() = default;
@@ -19,6 +20,9 @@ class RecordingConsole final : public Console {
   Result<std::string> read_stdin() override { return input; }
   [[nodiscard]] bool is_terminal() const override { return columns_.has_value(); }
   [[nodiscard]] std::size_t width() const override { return columns_.value_or(65535); }
+  [[nodiscard]] std::chrono::system_clock::time_point now() const override {
+    return std::chrono::system_clock::time_point(std::chrono::seconds(1794802521));
+  }
 
   std::string input;
   std::string out;

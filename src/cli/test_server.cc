@@ -130,23 +130,30 @@ struct ScriptedServer::Impl {
           conversations.push_back(std::make_shared<Conversation>(*this, std::move(call)));
           conversations.back()->start();
         }});
-    if (script.on_dry_run)
-      options.handlers.add(std::string(link::kDryRunUpdate),
-                           {.take = [this](const std::shared_ptr<rpc::ServerCall>& call) {
-                             call->start([this, weak = std::weak_ptr(call)](rpc::CallEvent event) {
-                               const auto* message = std::get_if<rpc::Message>(&event);
-                               if (const auto self = weak.lock(); self && message != nullptr)
-                                 answer(*self, message->bytes);
-                             });
-                             call->want();
-                           }});
+    add(options.handlers, link::kDryRunUpdate, &wire::decode_dry_run_request, script.on_dry_run);
+    add(options.handlers, link::kGetStateAges, &wire::decode_state_ages_request,
+        script.on_state_ages);
     serving.start(std::move(options), script.tls);
   }
-  void answer(rpc::ServerCall& call, const std::string& bytes) const {
-    const auto request = wire::decode_dry_run_request(bytes);
-    TIPHYS_CHECK(request.has_value(), "commanders send questions");
-    call.send({wire::encode(script.on_dry_run(*request))});
-    call.finish({});
+  // A method that answers one question; none without an answer.
+  template <class Request, class Response>
+  static void add(rpc::Handlers& handlers, std::string_view method,
+                  Result<Request> (*decode)(std::string_view),
+                  const std::function<Response(const Request&)>& answer) {
+    if (!answer) return;
+    handlers.add(std::string(method),
+                 {.take = [decode, answer](const std::shared_ptr<rpc::ServerCall>& call) {
+                   call->start([decode, answer, weak = std::weak_ptr(call)](rpc::CallEvent event) {
+                     const auto* message = std::get_if<rpc::Message>(&event);
+                     const auto self = weak.lock();
+                     if (message == nullptr || !self) return;
+                     const auto request = decode(message->bytes);
+                     TIPHYS_CHECK(request.has_value(), "commanders send questions");
+                     self->send({wire::encode(answer(*request))});
+                     self->finish({});
+                   });
+                   call->want();
+                 }});
   }
   ~Impl() {
     serving.stop();

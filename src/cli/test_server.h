@@ -37,6 +37,8 @@ struct Script {
   std::function<void(Visitor&, const Request&)> on_request;
   // Without it the server does not know dry runs, as stock.
   std::function<DryRunResponse(const DryRunRequest&)> on_dry_run;
+  // Without it the server does not know how long states last, as stock.
+  std::function<StateAgesResponse(const StateAgesRequest&)> on_state_ages;
 };
 
 class ScriptedServer {
