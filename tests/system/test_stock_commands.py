@@ -161,7 +161,9 @@ class StockCommands(harness.Case):
         self.assertIn("owner=me", self.say("get", "workloads", "-o", "wide"))
         self.assertEqual(json.loads(self.say("get", "agents", "-o", "json")),
                          [{"name": AGENT, "workloads": 1, "cpuUsage": 7, "freeMemory": 1024, "tags": {}}])
-        self.assertRegex(self.say("describe", "workload", "web"), r"(?m)^State: +Running\(Ok\) on agent_A$")
+        described = self.say("describe", "workload", "web")
+        self.assertRegex(described, r"(?m)^State: +Running\(Ok\) on agent_A$")
+        self.assertNotIn("Since", described, "stock servers tell no times")
         self.assertRegex(self.say("describe", "agent", AGENT), r"(?m)^Workloads: +1: 1 Running\(Ok\)$")
         self.assertEqual(self.say("wait", "workload", "web", "--for", "running"), "web is running\n")
 
