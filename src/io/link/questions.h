@@ -6,8 +6,10 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "base/result.h"
 #include "core/server/server_machine.h"
 #include "io/link/intake.h"
 #include "io/rpc/server.h"
