@@ -81,12 +81,12 @@ class CommandOptions(Scenario, engines.PodmanCase):
 
     def test_a_container_that_removes_itself(self):
         """--rm: what is gone is lost, once its end has been reported."""
-        script = "while [ ! -e /go ]; do sleep 0.1; done; exit 3"
-        self.apply(self.one, {"ending": self.workload(script, options=["--rm"]), "killed": self.workload(options=["--rm"]),
+        script = "while [ ! -e /seen/go ]; do sleep 0.1; done; exit 3"
+        self.apply(self.one, {"ending": self.workload(script, volume=self.folder, options=["--rm"]), "killed": self.workload(options=["--rm"]),
                               "deleted": self.workload(options=["--rm"]), "updated": self.workload(options=["--rm"])})
         self.wait_for(self.one, **dict.fromkeys(("ending", "killed", "deleted", "updated"), "Running(Ok)"))
         before = self.ids()
-        self.engine.inside(self.name, "ending", "touch", "/go")
+        self.file("go", "")     # a command inside would end with an error when the container goes before it
         self.engine.signal(self.name, "killed", "KILL")
         self.apply(self.one, {"updated": self.workload(engines.STAYS_TOO, options=["--rm"])})
         self.ank(self.one, "delete", "workload", "deleted")
