@@ -151,12 +151,14 @@ class Scenario(Start):
             self.assertIn("nonsense", complaint)
 
     def test_follow_until_the_container_ends(self):
-        self.run_workloads(w="echo begun; while [ ! -e /go ]; do sleep 0.1; done; printf 'the end'")
+        self.run_workloads(w="seen() { while [ ! -e $1 ]; do sleep 0.1; done; }; echo begun; seen /go; echo more; seen /end")
         collector = self.collector()
         collector.ask("r", [self.instance("w")], follow=True)
         self.assertEqual(collector.first_lines(1), ["begun"])
         self.engine.inside(self.name, "w", "touch", "/go")
-        self.assertEqual(collector.until(("stop", "w"))["w"], ["the end"])
+        self.assertEqual(collector.first_lines(1), ["more"])
+        self.engine.inside(self.name, "w", "touch", "/end")
+        self.assertEqual(collector.until(("stop", "w"))["w"], [])
         self.wait_until(lambda: not log_readers(self.worker), "the engine's command has ended")
 
     def test_deleted_workload(self):
@@ -200,6 +202,14 @@ class Scenario(Start):
 
 class Logs(Scenario, engines.PodmanCase):
     """podman, and what does not depend on the engine"""
+
+    def test_a_last_line_without_its_end(self):
+        """nerdctl may lose what a container says with its last breath."""
+        self.run_workloads(w="while [ ! -e /go ]; do sleep 0.1; done; printf 'the end'")
+        collector = self.collector()
+        collector.ask("r", [self.instance("w")], follow=True)
+        self.engine.inside(self.name, "w", "touch", "/go")
+        self.assertEqual(collector.until(("stop", "w"))["w"], ["the end"])
 
     def test_cancel_ends_the_process(self):
         self.run_workloads(w="while :; do echo line; sleep 0.1; done")
