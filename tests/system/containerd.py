@@ -71,18 +71,7 @@ class Case(harness.Case):
                 self.nerdctl("rm", "--force", *left)
 
 
-class ContainerdCase(Case):
-    """With a server and an agent."""
-
-    def setUp(self):
-        super().setUp()
-        self.one = self.server()
-        self.worker = self.containerd_agent()
-        self.name = self.worker.agent_name
-
-    def containerd_agent(self, **more):
-        return self.agent(self.one, **more)
-
+class ContainerdCase(harness.OneAgent, Case):
     def workload(self, *words, agent=None, **more):
         return harness.workload(agent or self.name, *words, runtime="containerd", **more)
 

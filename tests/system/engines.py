@@ -126,6 +126,14 @@ class Kube(Podman):
         return [name for name in self.case.volumes() if f".{agent}." in name]
 
 
+class OneAgent(harness.OneAgent):
+    def workload(self, *words, **more):
+        return self.engine.workload(self.name, *words, **more)
+
+    def ids(self):
+        return self.engine.ids(self.name)
+
+
 class PodmanCase(harness.PodmanCase):
     def setUp(self):
         super().setUp()

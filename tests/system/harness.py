@@ -310,6 +310,16 @@ def text(state):
     return kind if kind == detail else f"{kind}({detail})"
 
 
+class OneAgent:
+    """For a test case in front of which it stands: with a server and an agent."""
+
+    def setUp(self):
+        super().setUp()
+        self.one = self.server()
+        self.worker = self.agent(self.one)
+        self.name = self.worker.agent_name
+
+
 class PodmanCase(Case):
     """Real containers; one class at a time, whatever else runs on this machine from this tree."""
 

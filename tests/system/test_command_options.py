@@ -8,19 +8,7 @@ import unittest
 import engines
 
 
-class Start:
-    def setUp(self):
-        super().setUp()
-        self.one = self.server()
-        self.worker = self.agent(self.one)
-        self.name = self.worker.agent_name
-
-    def workload(self, *words, **more):
-        return self.engine.workload(self.name, *words, **more)
-
-    def ids(self):
-        return self.engine.ids(self.name)
-
+class Start(engines.OneAgent):
     def informed(self, workload, text):
         """The state's information has this text."""
         self.wait_until(lambda: text in (self.info(self.one, workload) or ""), f"{workload} says '{text}'")

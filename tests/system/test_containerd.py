@@ -92,7 +92,7 @@ class Workloads(containerd.ContainerdCase):
         self.assertEqual(self.containers(), {})
 
     def test_two_agents(self):
-        other = self.containerd_agent()
+        other = self.agent(self.one)
         self.apply(self.one, {"here": self.workload(), "there": self.workload(agent=other.agent_name)})
         self.wait_for(self.one, here="Running(Ok)", there="Running(Ok)")
         self.assertEqual(list(self.containers()), ["here"])
@@ -116,7 +116,7 @@ class Recovery(containerd.ContainerdCase):
         self.assertEqual(self.ids(), before)
         self.nerdctl("rm", "--force", before["second"])    # nobody sees it
 
-        self.containerd_agent(name=self.name, run_folder=self.worker.run_folder)
+        self.agent(self.one, name=self.name, run_folder=self.worker.run_folder)
         self.wait_for(self.one, first="Running(Ok)", second="Running(Ok)", ending="Running(Ok)", done="Succeeded(Ok)")
         after = self.ids()
         self.assertNotEqual(after.pop("second"), before.pop("second"))
@@ -135,7 +135,7 @@ class Recovery(containerd.ContainerdCase):
         self.apply(self.one, {"changed": self.workload("sleep 2000"), "new": self.workload()})
         self.ank(self.one, "--no-wait", "delete", "workload", "unneeded")
 
-        self.containerd_agent(name=self.name, run_folder=self.worker.run_folder)
+        self.agent(self.one, name=self.name, run_folder=self.worker.run_folder)
         self.wait_for(self.one, kept="Running(Ok)", changed="Running(Ok)", new="Running(Ok)", unneeded=None)
         self.wait_until(lambda: set(self.ids()) == {"kept", "changed", "new"}, "unneeded containers are gone")
         after = self.ids()

@@ -9,6 +9,7 @@ import stat
 import unittest
 
 import engines
+import harness
 import stub
 from raw import VERSION, field, request, varint
 
@@ -96,13 +97,10 @@ RULES = {"allowRules": [{"type": "StateRule", "operation": "Read", "filterMasks"
          "denyRules": [{"type": "StateRule", "operation": "Read", "filterMasks": ["desiredState.workloads.secret"]}]}
 
 
-class ControlInterface(stub.Case):
+class ControlInterface(harness.OneAgent, stub.Case):
     def setUp(self):
         super().setUp()
-        self.one = self.server()
-        self.worker = self.agent(self.one)
-        self.name = self.worker.agent_name
-        self.folder = self.worker.run_folder / f"{self.name}_io"
+        self.home = self.worker.run_folder / f"{self.name}_io"
 
     def start(self, workload="web", **more):
         self.apply(self.one, {workload: stub.workload(self.name, controlInterfaceAccess=RULES, **more)})
@@ -110,7 +108,7 @@ class ControlInterface(stub.Case):
         return self.interface(workload)
 
     def interface(self, workload):
-        (folder,) = self.folder.glob(f"{workload}.*/control_interface")
+        (folder,) = self.home.glob(f"{workload}.*/control_interface")
         return folder
 
     # [stest->swdd~agent-forward-responses-to-control-interface-pipe~1]
@@ -179,17 +177,11 @@ class ControlInterface(stub.Case):
         self.assertEqual(bad.hear(), denied("r2"))
 
 
-class InContainers:
+class InContainers(engines.OneAgent):
     """A real engine mounts the folder; what is heard there is kept in a file of the container."""
 
     PLACE = "/run/ankaios/control_interface"
     LISTENS = f"while :; do cat {PLACE}/input >>/tmp/heard; done & trap exit TERM; wait"
-
-    def setUp(self):
-        super().setUp()
-        self.one = self.server()
-        self.worker = self.agent(self.one)
-        self.name = self.worker.agent_name
 
     def inside(self, script):
         return self.engine.inside(self.name, "web", "sh", "-c", script)

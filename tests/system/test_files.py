@@ -10,19 +10,10 @@ import engines
 FAILED = "Failed to create workload file: '"
 
 
-class Start:
+class Start(engines.OneAgent):
     def setUp(self):
         super().setUp()
-        self.one = self.server()
-        self.worker = self.agent(self.one)
-        self.name = self.worker.agent_name
         self.home = self.worker.run_folder / f"{self.name}_io"
-
-    def workload(self, *words, **more):
-        return self.engine.workload(self.name, *words, **more)
-
-    def ids(self):
-        return self.engine.ids(self.name)
 
     def inside(self, name, *command):
         return self.engine.inside(self.name, name, *command)

@@ -63,13 +63,7 @@ class Reading:
         return self.process.wait(harness.SECONDS)
 
 
-class Follow(harness.PodmanCase):
-    def setUp(self):
-        super().setUp()
-        self.one = self.server()
-        self.worker = self.agent(self.one)
-        self.name = self.worker.agent_name
-
+class Follow(harness.OneAgent, harness.PodmanCase):
     def run_workloads(self, state="Running(Ok)", **scripts):
         self.apply(self.one, {name: workload(self.name, script) for name, script in scripts.items()})
         self.wait_for(self.one, **dict.fromkeys(scripts, state))

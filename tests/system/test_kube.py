@@ -13,13 +13,7 @@ from harness import podman
 from kube import pod
 
 
-class Kube(kube.KubeCase):
-    def setUp(self):
-        super().setUp()
-        self.one = self.server()
-        self.worker = self.agent(self.one)
-        self.name = self.worker.agent_name
-
+class Kube(harness.OneAgent, kube.KubeCase):
     def workload(self, *pods, **more):
         return kube.workload(self.name, *pods, **more)
 

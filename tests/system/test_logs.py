@@ -98,23 +98,14 @@ def log_readers(agent):
     return found
 
 
-class Start:
-    def setUp(self):
-        super().setUp()
-        self.one = self.server()
-        self.worker = self.agent(self.one)
-        self.name = self.worker.agent_name
-
-    def workload(self, *words, **more):
-        return self.engine.workload(*words, **more)
-
+class Start(harness.OneAgent):
     def collector(self):
         collector = Collector(self.one)
         self.addCleanup(collector.close)
         return collector
 
     def run_workloads(self, state="Running(Ok)", **scripts):
-        self.apply(self.one, {name: self.workload(self.name, script) for name, script in scripts.items()})
+        self.apply(self.one, {name: self.engine.workload(self.name, script) for name, script in scripts.items()})
         self.wait_for(self.one, **dict.fromkeys(scripts, state))
 
     def instance(self, name):
@@ -173,7 +164,7 @@ class Scenario(Start):
     def test_two_agents_in_one_campaign(self):
         other = self.agent(self.one)
         script = "echo begun; while :; do echo again; sleep 0.1; done"
-        self.apply(self.one, {"here": self.workload(self.name, script), "there": self.workload(other.agent_name, script)})
+        self.apply(self.one, {"here": self.engine.workload(self.name, script), "there": self.engine.workload(other.agent_name, script)})
         self.wait_for(self.one, here="Running(Ok)", there="Running(Ok)")
         collector = self.collector()
         collector.ask("r", [self.instance("here"), self.instance("there")], follow=True)
@@ -194,7 +185,7 @@ class Scenario(Start):
         collector.until("cancelled")
 
     def test_without_a_container(self):
-        self.apply(self.one, {"w": self.workload(self.name, image="localhost/no/such:image")})
+        self.apply(self.one, {"w": self.engine.workload(self.name, image="localhost/no/such:image")})
         self.wait_until(lambda: "no/such" in (self.info(self.one, "w") or ""), "it cannot be started")
         self.assertEqual(self.all_of("w", follow=True), [])
         self.assertIn("Could not start collecting logs for 'w' as it has no workload ID yet.", self.worker.log())

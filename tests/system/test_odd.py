@@ -16,13 +16,7 @@ import stub
 from harness import manifest
 
 
-class Odd(stub.Case):
-    def setUp(self):
-        super().setUp()
-        self.one = self.server()
-        self.worker = self.agent(self.one)
-        self.name = self.worker.agent_name
-
+class Odd(harness.OneAgent, stub.Case):
     def few_descriptors(self, program, count):
         _, hard = resource.prlimit(program.process.pid, resource.RLIMIT_NOFILE)
         resource.prlimit(program.process.pid, resource.RLIMIT_NOFILE, (count, hard))

@@ -9,13 +9,7 @@ import harness
 from harness import containers, ids, podman, table, workload
 
 
-class Workloads(harness.PodmanCase):
-    def setUp(self):
-        super().setUp()
-        self.one = self.server()
-        self.worker = self.agent(self.one)
-        self.name = self.worker.agent_name
-
+class Workloads(harness.OneAgent, harness.PodmanCase):
     def workload(self, *words, **more):
         return workload(self.name, *words, **more)
 
@@ -98,12 +92,9 @@ class Workloads(harness.PodmanCase):
         self.assertEqual({agent for _, agent, _, _, _ in self.instances(self.one)}, {other.agent_name})
 
 
-class Retries(harness.PodmanCase):
+class Retries(harness.OneAgent, harness.PodmanCase):
     def setUp(self):
         super().setUp()
-        self.one = self.server()
-        self.worker = self.agent(self.one)
-        self.name = self.worker.agent_name
         self.missing = f"localhost/{self.unique('missing')}:1"
 
     def impatient(self):

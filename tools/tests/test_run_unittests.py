@@ -4,6 +4,7 @@ import subprocess
 from fake_tree import TOOLS, FakeTree
 
 TESTS = """\
+import tempfile
 import unittest
 
 
@@ -17,6 +18,9 @@ class Sample(unittest.TestCase):
     def test_fails_in_part(self):
         with self.subTest(part=1):
             self.fail()
+
+    def test_leaves_a_file(self):
+        tempfile.mkstemp()
 
     @unittest.skip("no reason")
     def test_skips(self):
@@ -34,10 +38,14 @@ class RunUnittests(FakeTree):
 
     def test_lists_every_test_and_fails_with_one(self):
         self.assertEqual(self.run_sample(), (1, {"Sample.test_passes": True, "Sample.test_fails": False,
-                                                 "Sample.test_fails_in_part": False, "Sample.test_skips": False}))
+                                                 "Sample.test_fails_in_part": False, "Sample.test_skips": False,
+                                                 "Sample.test_leaves_a_file": True}))
 
     def test_runs_one_test_alone(self):
         self.assertEqual(self.run_sample("-k", "Sample.test_passes"), (0, {"Sample.test_passes": True}))
+
+    def test_a_file_that_is_left_behind_is_a_failure(self):
+        self.assertEqual(self.run_sample("-k", "Sample.test_leaves_a_file"), (1, {"Sample.test_leaves_a_file": True}))
 
     def test_no_test_is_a_failure(self):
         self.assertEqual(self.run_sample("-k", "Sample.test_absent"), (1, {}))
