@@ -20,6 +20,7 @@ asio::awaitable<Result<int>> DescribeTask::perform(DescribeWorkloads command) {
   SinceWhen since;
   for (const auto& [instance, age] : *ages) since[instance] = since_text(console_.now(), age);
   std::vector<Result<std::string>> descriptions;
+  descriptions.reserve(command.names.size());
   for (const auto& name : command.names)
     descriptions.push_back(describe_workload(*state, since, name, console_.width()));
   co_return show(descriptions);
@@ -30,6 +31,7 @@ asio::awaitable<Result<int>> DescribeTask::perform(DescribeAgents command) {
   const auto state = co_await std::move(asking);
   if (!state) co_return fail(state.error());
   std::vector<Result<std::string>> descriptions;
+  descriptions.reserve(command.names.size());
   for (const auto& name : command.names)
     descriptions.push_back(describe_agent(*state, name, console_.width()));
   co_return show(descriptions);

@@ -13,7 +13,7 @@ TEST(SinceText, HasTheTwoLargestUnits) {
   const struct {
     std::chrono::milliseconds age;
     const char* text;
-  } kAges[] = {
+  } rows[] = {
       {0ms, "0s"},
       {999ms, "0s"},
       {1s, "1s"},
@@ -28,7 +28,7 @@ TEST(SinceText, HasTheTwoLargestUnits) {
       {24h * 41 + 5h + 59min, "41d 5h"},
       {24h * 365 * 292, "106580d 0h"},
   };
-  for (const auto& [age, text] : kAges) EXPECT_EQ(age_text(age), text);
+  for (const auto& [age, text] : rows) EXPECT_EQ(age_text(age), text);
 }
 
 TEST(SinceText, ShowsTheTimeOfTheReadersClock) {

@@ -71,7 +71,7 @@ TEST_F(StateAges, CountFromTheLastChangeOfStateOrSubState) {
     ExecutionState reported;
     std::chrono::milliseconds at;
     std::chrono::milliseconds since;
-  } kReports[] = {
+  } reports[] = {
       {"another sub-state", ExecutionState(Phase::kPendingStarting), 20'000ms, 20'000ms},
       {"the same again", ExecutionState(Phase::kPendingStarting), 21'000ms, 20'000ms},
       {"other information", ExecutionState(Phase::kPendingStarting, "Retry 1"), 22'000ms, 20'000ms},
@@ -80,7 +80,7 @@ TEST_F(StateAges, CountFromTheLastChangeOfStateOrSubState) {
       {"another state", ExecutionState(Phase::kFailedExecFailed), 40'000ms, 40'000ms},
       {"the first one", ExecutionState(Phase::kPendingStarting), 41'001ms, 41'001ms},
   };
-  for (const auto& [what, reported, at, since] : kReports) {
+  for (const auto& [what, reported, at, since] : reports) {
     report("web", reported, Instant{at});
     const auto age = std::chrono::milliseconds(50s - since).count();
     EXPECT_EQ(ages(Instant{50s}, {"web"}), Strings{concat("web ", std::to_string(age))})
@@ -93,14 +93,14 @@ TEST_F(StateAges, AreThoseOfTheWorkloadsThatAreNamed) {
   const struct {
     Strings names;
     Strings expected;
-  } kQuestions[] = {
+  } questions[] = {
       {{}, {"idle 10000", "db 8000", "web 10000"}},
       {{"web"}, {"web 10000"}},
       {{"web", "db", "web"}, {"db 8000", "web 10000"}},
       {{"idle", "nobody"}, {"idle 10000"}},
       {{"nobody"}, {}},
   };
-  for (const auto& [names, expected] : kQuestions)
+  for (const auto& [names, expected] : questions)
     EXPECT_EQ(ages(Instant{20s}, names), expected) << join(names, " ");
 }
 
