@@ -180,7 +180,7 @@ OrStop<int> run(Prepared prepared, host::LogSink& log) {
       folders);
   LoadSampler sampler(core, log, *shell);
   core.post([&] { sampler.sample(); });
-  log.info("ank-agent begins",
+  log.info("Awaiting commands from the server ...",
            {{"name", options.name.value}, {"server", options.server_url}, {"version", kVersion}});
   io.post([&] { link.start(); });
 

@@ -137,9 +137,8 @@ struct AgentClient::Impl : std::enable_shared_from_this<AgentClient::Impl> {
         status ? "the server has ended the connection" : status.error().message;
     // Said once, not every second.
     if (problem != last_problem)
-      log.warn(was_connected ? "The connection to the server was lost; connecting again"
-                             : "Cannot connect to the server; trying again every second",
-               {{"reason", problem}});
+      log.warn(
+          concat("Connection to server interrupted: '", problem, "'; trying again every second"));
     last_problem = problem;
     if (was_connected)
       to_machine([self = shared_from_this(), cleanly = status.has_value()] {

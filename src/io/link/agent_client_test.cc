@@ -274,7 +274,7 @@ TEST_F(AgentClientTest, ConnectsAgainHoweverTheConnectionEnds) {
   accept();
   calls.back()->call->finish({});
   ASSERT_TRUE(threads.until([&] { return events.back() == "disconnected"; }));
-  EXPECT_TRUE(log.has("reason=the server has ended the connection"));
+  EXPECT_TRUE(log.has("interrupted: 'the server has ended the connection'"));
   EXPECT_TRUE(was_clean);
   accept(2);
   calls.back()->call->finish(rpc::failed(Code::kInternal, "broken"));
@@ -292,7 +292,7 @@ TEST_F(AgentClientTest, ConnectsAgainHoweverTheConnectionEnds) {
 
 TEST_F(AgentClientTest, WaitsForAServerAndSaysSoOnce) {
   start();
-  ASSERT_TRUE(threads.until([&] { return log.has("Cannot connect to the server"); }));
+  ASSERT_TRUE(threads.until([&] { return log.has("Connection to server interrupted: '"); }));
   int rounds = 0;
   ASSERT_TRUE(threads.until([&] { return ++rounds > 10; }));
   EXPECT_EQ(log.lines.size(), 1U) << log.lines.back();
