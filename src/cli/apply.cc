@@ -34,14 +34,28 @@ ApiVersion version_of(const YamlNode& root) {
   return is_old ? ApiVersion::kV01 : ApiVersion::kV1;
 }
 
+// What stock refuses as a key, at any depth: all but words and numbers.
+bool is_misnamed(const YamlEntry& entry) {
+  const bool may_be = entry.key_type == YamlType::kString || entry.key_type == YamlType::kNumber;
+  return !may_be || !has_only_name_characters(entry.key);
+}
+
 const YamlEntry* find_misnamed_key(const YamlNode& node) {
   for (const auto& item : node.items)
     if (const auto* found = find_misnamed_key(item)) return found;
   for (const auto& entry : node.entries) {
-    if (!has_only_name_characters(entry.key)) return &entry;
+    if (is_misnamed(entry)) return &entry;
     if (const auto* found = find_misnamed_key(entry.value)) return found;
   }
   return nullptr;
+}
+
+std::string complaint_about(const YamlEntry& key) {
+  if (!has_only_name_characters(key.key))
+    return concat("Invalid mapping key '", key.key,
+                  "': Expected to have characters in [a-zA-Z0-9_-].");
+  return concat("Unsupported mapping key '", key.key, "': expected a string, found ",
+                kind(key.key_type), "; quotes make it a string.");
 }
 
 // -- To trees. What has no place in a message is left out later, when the message is made.
@@ -161,9 +175,7 @@ class Planner {
       return invalid(std::move(message));
     }
     if (const auto* entry = find_misnamed_key(root))
-      return invalid_at(file, entry->position,
-                        concat("Invalid mapping key '", entry->key,
-                               "': Expected to have characters in [a-zA-Z0-9_-]."));
+      return invalid_at(file, entry->position, complaint_about(*entry));
     return version == ApiVersion::kV01 ? check_tag_lists(root, file) : Status();
   }
 
@@ -186,6 +198,10 @@ class Planner {
     const YamlNode* map = root.find(kind);
     if (map == nullptr) return {};
     for (const auto& entry : map->entries) {
+      if (entry.key_type == YamlType::kNumber)
+        return invalid_at(file, entry.position,
+                          concat("The provided path does not exist! The name ", entry.key,
+                                 " is a number; quotes make it a string."));
       if (!masks_.insert(concat("desiredState.", kind, ".", entry.key)).second)
         return invalid_at(file, entry.position,
                           concat("Multiple workloads with the same name '", entry.key, "' found!"));

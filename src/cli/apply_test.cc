@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/strings.h"
 #include "text/json.h"
 
 namespace tiphys::cli {
@@ -69,6 +70,15 @@ TEST(Apply, NamesThePlaceOfWhatItRefuses) {
       "a flow node");
   EXPECT_EQ(error_of({{"m", "apiVersion: v1\nfoo: [{'a b': 1}]\n"}}),
             "Invalid mapping key 'a b': Expected to have characters in [a-zA-Z0-9_-]. (m:2:8)");
+  EXPECT_EQ(error_of({{"m", "apiVersion: v1\nfoo: [{true: 1}]\n"}}),
+            "Unsupported mapping key 'true': expected a string, found a boolean; quotes make it a "
+            "string. (m:2:8)");
+  for (const std::string part :
+       {"workloads: {17: {agent: a, runtime: r, runtimeConfig: c}}", "configs: {17: x}"})
+    EXPECT_EQ(error_of({{"m", "apiVersion: v1\n" + part}}),
+              concat("The provided path does not exist! The name 17 is a number; quotes make it a "
+                     "string. (m:2:",
+                     std::to_string(part.find("17") + 1), ")"));
   EXPECT_EQ(error_of({{"m", ""}}),
             "Manifest schema validation failed:\nm:1:1: expected a map, found nothing");
   EXPECT_EQ(error_of({kOne, {"m", "apiVersion: v1\nworkloads: {w: {}}\n"}}),

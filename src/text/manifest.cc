@@ -291,8 +291,8 @@ std::optional<Offence> find_misformed_tags(const YamlNode& root, std::string_vie
   if (workloads == nullptr || (!wants_map && version != to_string(ApiVersion::kV01)))
     return std::nullopt;
   const auto wanted = wants_map ? YamlNode::Kind::kMap : YamlNode::Kind::kList;
-  for (const auto& [name, position, workload] : workloads->entries) {
-    const YamlNode* tags = workload.find("tags");
+  for (const auto& workload : workloads->entries) {
+    const YamlNode* tags = workload.value.find("tags");
     if (tags == nullptr || tags->kind == wanted) continue;
     if (tags->kind == YamlNode::Kind::kScalar && resolve(*tags) == YamlType::kNull) continue;
     constexpr std::array<std::string_view, 3> kFound{"scalar", "sequence", "mapping"};
@@ -300,7 +300,7 @@ std::optional<Offence> find_misformed_tags(const YamlNode& root, std::string_vie
                                 wants_map ? "mapping (key-value pairs)"
                                           : "sequence (list of key-value entries)",
                                 ". Found tags as ", kFound[static_cast<std::size_t>(tags->kind)],
-                                " for workload '", name, "'.")};
+                                " for workload '", workload.key, "'.")};
   }
   return std::nullopt;
 }

@@ -20,6 +20,7 @@ namespace {
 constexpr std::size_t kMaxTagDirectives = 100;
 
 constexpr std::string_view kCoreTag = "tag:yaml.org,2002:";
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 // The library's parser, reading the text in place.
 class Parser {
@@ -101,6 +102,8 @@ std::optional<TextError> unreadable(std::string_view text, const YamlLimits& lim
   const auto at = [&](std::size_t offset, std::string_view offence) {
     return TextError{position_of(text, offset), {}, std::string(offence)};
   };
+  if (text.starts_with(kByteOrderMark))
+    return at(0, "the text begins with a byte order mark; save it as UTF-8 without one");
   if (const std::size_t end = valid_utf8_prefix(text); end < text.size())
     return at(end, "the text is not valid UTF-8");
   if (const auto offset = find_surplus_tag_directive(text))
@@ -331,7 +334,8 @@ class Builder {
     } else if (awaits_key()) {
       if (node.kind != YamlNode::Kind::kScalar)
         return refuse(node.position, "a key must be a scalar");
-      entries_.push_back({std::move(node.text), node.position, {}});
+      const YamlType type = resolve(node);
+      entries_.push_back({std::move(node.text), node.position, {}, type});
       frames_.back().awaits_value = true;
     } else if (frames_.back().node.kind == YamlNode::Kind::kMap) {
       entries_.back().value = std::move(node);

@@ -2,6 +2,8 @@
 
 // Reads YAML into nodes that remember where they stood and how they were written.
 //
+// As in Ankaios a text with a byte order mark is refused: what is accepted here works there, too.
+//
 // What a plain scalar means is left to the caller: its source text is kept as it is. A mapping's
 // keys are texts, and no key stands in it twice. Aliases are replaced by copies of what they name;
 // `<<` is a key like any other. Nothing that is read can exhaust the stack, or take memory or time
@@ -46,6 +48,7 @@ struct YamlEntry {
   std::string key;
   Position position;  // of the key
   YamlNode value;
+  YamlType key_type = YamlType::kString;  // what the key would be as a value
 };
 
 // What a scalar means: a quoted or block scalar is a string, a plain one what it looks like.

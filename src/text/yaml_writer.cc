@@ -116,7 +116,7 @@ void for_each_entry(const Tree& tree, KeyOrder first, Visit visit) {
 }
 template <class Visit>
 void for_each_entry(const YamlNode& node, KeyOrder, Visit visit) {
-  for (const auto& [key, position, value] : node.entries) visit(key, value);
+  for (const auto& entry : node.entries) visit(entry.key, entry.value);
 }
 
 // Written by hand because libyaml's emitter escapes all characters beyond the first plane, which

@@ -29,7 +29,7 @@ def recorded(text, has_colours):
 
 
 def common(text):
-    """Without what is never the same: load, versions, what debug lines say and how many there are."""
+    """Without what is never the same: load, versions, a resolver's reasons, what debug lines say and how many there are."""
     text = re.sub(r'((?:cpuUsage|freeMemory)"?: ?)\d+', r"\g<1>0", text)
     if "FREE MEMORY" in text:
         # The column is as wide as its longest cell, so its padding goes as well.
@@ -38,6 +38,7 @@ def common(text):
         text = re.sub(r"(?m)(?<=FREE MEMORY) +(?=\r?$)", "", text)
     text = re.sub(r"\A(ank|ank-agent) \d\S*\n\Z", r"\1 <version>\n", text)
     text = re.sub(r"\bversion=\d\S*", "version=<version>", text)
+    text = re.sub(r"(cannot resolve '[^']*'): [^.]+", r"\1: <reason>", text)
     debug = rf"{COLOUR}debug:{COLOUR}"
     text = re.sub(rf"(?m)^({debug}) [^\r\n]*", r"\1 {{text}}", text)
     return re.sub(rf"(?m)(^{debug} \{{\{{text\}}\}}\r?\n)\1+", r"\1", text)
