@@ -192,13 +192,13 @@ asio::awaitable<Result<Response>> CommandConnection::ask(
   co_return *std::move(question->response);
 }
 
-asio::awaitable<Result<DryRunResponse>> CommandConnection::dry_run(DryRunRequest request,
+asio::awaitable<Result<DryRunResponse>> CommandConnection::dry_run(const DryRunRequest& request,
                                                                    Deadline deadline) {
   return ask(kDryRunUpdate, wire::encode(request), &wire::decode_dry_run_response, deadline);
 }
 
-asio::awaitable<Result<StateAgesResponse>> CommandConnection::state_ages(StateAgesRequest request,
-                                                                         Deadline deadline) {
+asio::awaitable<Result<StateAgesResponse>> CommandConnection::state_ages(
+    const StateAgesRequest& request, Deadline deadline) {
   return ask(kGetStateAges, wire::encode(request), &wire::decode_state_ages_response, deadline);
 }
 

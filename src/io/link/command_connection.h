@@ -64,9 +64,9 @@ class CommandConnection {
   //   kDeadlineExceeded   it does not answer in time
   //   kCancelled          by interrupt()
   //   others              as the server, or the connection, ended the call
-  boost::asio::awaitable<Result<DryRunResponse>> dry_run(DryRunRequest request,
+  boost::asio::awaitable<Result<DryRunResponse>> dry_run(const DryRunRequest& request,
                                                          Deadline deadline = std::nullopt);
-  boost::asio::awaitable<Result<StateAgesResponse>> state_ages(StateAgesRequest request,
+  boost::asio::awaitable<Result<StateAgesResponse>> state_ages(const StateAgesRequest& request,
                                                                Deadline deadline = std::nullopt);
   // Whatever waits, and every later receive(), ends with kCancelled; what can be sent without waiting still is. For
   // signals.

@@ -25,12 +25,13 @@ shell::ContainerSpec spec_of_all_fields() {
 // [utest->swdd~podman-create-workload-sets-optionally-container-name~1]
 // [utest->swdd~podman-create-workload-creates-labels~1]
 TEST(ContainerArguments, RunHasTheOrderThatLetsTheRightOneWin) {
+  const std::string pipes =
+      "--mount=type=bind,source=/run/ankaios/agent_A_io/web.aaa/control_interface,"
+      "destination=/run/ankaios/control_interface";
   EXPECT_EQ(
       run_arguments(kAnkaios, spec_of_all_fields()),
       (Arguments{"--root", "/x", "run", "--detach", "--name=web.aaa.agent_A", "-e", "K=V", "--name",
-                 "own",
-                 "--mount=type=bind,source=/run/ankaios/agent_A_io/web.aaa/control_interface,"
-                 "destination=/run/ankaios/control_interface",
+                 "own", pipes,
                  "--mount=type=bind,source=/host/a.conf,destination=/etc/a.conf,readonly=true",
                  "--label=name=web.aaa.agent_A", "--label=agent=agent_A", "--label=also=this",
                  "img.local/demo:1", "one", "", "two three"}));

@@ -278,6 +278,7 @@ TEST_F(PodmanEngineTest, FollowsLogsBesideWhateverElseItIsAsked) {
   bool has_ended = false;
   std::vector<shell::LogStream> streams;
   const std::size_t many = commands::kMaxCreates + commands::kMaxOtherCommands + 1;
+  streams.reserve(many);
   for (std::size_t i = 0; i < many; ++i)
     streams.push_back(engine().logs(
         {"c1"}, {.follow = true, .tail = 2, .since = {}, .until = {}}, [&](shell::LogEvent event) {

@@ -150,7 +150,7 @@ class RealKubeTest : public testing::Test {
     return own;
   }
 
-  const std::string kKilled = "Failed(ExecFailed): 'Exit code: '137''";
+  static constexpr const char* kKilled = "Failed(ExecFailed): 'Exit code: '137''";
   TestLoop loop_;
   LoopTimers timers_{loop_};
   AgentName agent_;
