@@ -161,8 +161,8 @@ asio::awaitable<Result<DryRun>> Talk::dry_run(UpdateStateRequest request) {
   if (settings_.verbose)
     console_.debug(
         concat("Asking what an update of ", join(request.update_masks, ", "), " would do"));
-  DryRunRequest question{std::move(request)};
-  auto asking = connection_.dry_run(std::move(question), deadline());
+  const DryRunRequest question{std::move(request)};
+  auto asking = connection_.dry_run(question, deadline());
   auto answer = co_await std::move(asking);
   if (!answer && answer.error().code == Code::kDeadlineExceeded) co_return timed_out();
   if (!answer && answer.error().code == Code::kUnimplemented)
@@ -179,8 +179,8 @@ asio::awaitable<Result<std::vector<StateAge>>> Talk::state_ages(
     std::vector<std::string> workloads) {
   if (settings_.verbose)
     console_.debug(concat("Asking since when ", join(workloads, ", "), " last in their states"));
-  StateAgesRequest question{std::move(workloads)};
-  auto asking = connection_.state_ages(std::move(question), deadline());
+  const StateAgesRequest question{std::move(workloads)};
+  auto asking = connection_.state_ages(question, deadline());
   auto answer = co_await std::move(asking);
   if (answer) co_return std::move(answer->ages);
   if (answer.error().code == Code::kUnimplemented) co_return std::vector<StateAge>();

@@ -303,6 +303,9 @@ class Case(unittest.TestCase):
             return all(seen.get(name) == state for name, state in wanted.items())
         wait_until(reached, f"states {wanted}", lambda: f"but {self.instances(server)}\n{self.logs()}")
 
+    def wait_for_missed_server(self, agent):
+        self.wait_until(lambda: "Connection to server interrupted: " in agent.log(), "the agent misses its server")
+
 
 def text(state):
     """As tables show it."""

@@ -28,9 +28,11 @@ Function* real(const char* name) {
 }  // namespace
 
 // Under the names of the C library, for the linker only: its own declarations stay as they are.
+extern "C" {
 int shifted_clock_gettime(clockid_t clock, timespec* now) noexcept asm("clock_gettime");
 int shifted_gettimeofday(timeval* now, void* zone) noexcept asm("gettimeofday");
 time_t shifted_time(time_t* result) noexcept asm("time");
+}
 
 int shifted_clock_gettime(clockid_t clock, timespec* now) noexcept {
   static auto* const kOriginal = real<int(clockid_t, timespec*)>("clock_gettime");

@@ -11,16 +11,10 @@ import engines
 import harness
 import stub
 
-LOST = "The connection to the server was lost; connecting again"
-
 
 class Away(stub.Case):
     def manifest(self, name, **workloads):
         return self.file(f"{self.unique('m')}.yaml", harness.manifest({key: stub.workload(name, *words) for key, words in workloads.items()}))
-
-    def while_the_server_is_away(self, agent):
-        """At least one attempt to connect has failed."""
-        self.wait_until(lambda: LOST in agent.log(), "the agent misses its server")
 
     def test_server_is_away_and_comes_back_with_other_workloads(self):
         name = self.unique("stest")
@@ -29,7 +23,7 @@ class Away(stub.Case):
         self.wait_for(server, same="Running(Ok)", changed="Running(Ok)", deleted="Running(Ok)", dying="Running(Ok)")
         before = self.podman.ids()
         server.kill()
-        self.while_the_server_is_away(agent)
+        self.wait_for_missed_server(agent)
         self.podman.kill("dying")
         self.assertEqual(self.podman.ids(), before)
 
@@ -77,7 +71,7 @@ class WithEngines:
         before = self.engine.ids(name)
 
         server.kill()
-        self.wait_until(lambda: LOST in agent.log(), "the agent misses its server")
+        self.wait_for_missed_server(agent)
         self.engine.signal(name, "restarted", "KILL")
         self.engine.signal(name, "ending", "TERM")
         self.engine.inside(name, "failing", "touch", "/go")
@@ -140,7 +134,7 @@ class Clock(stub.Case):
                 self.wait_until(lambda: len(self.podman.ids()) == 2, "both were started")
 
                 server.kill()
-                self.wait_until(lambda: LOST in agent.log(), "the agent misses its server")
+                self.wait_for_missed_server(agent)
                 self.set_clock(0)       # and back again while it waits to connect
                 again = self.server(port=server.port, environment=self.shown)
                 self.wait_until(lambda: name in self.connected_agents(again), "the agent is connected")

@@ -77,7 +77,7 @@ class Lines:
         (self.here / "sub").mkdir()
         (self.here / "sub/below.yaml").touch()
         self.variables = {"PATH": f"{harness.PROGRAMS}:/usr/local/bin:/usr/bin:/bin", "XDG_DATA_DIRS": f"{self.share}:/usr/share",
-                          "HOME": str(self.folder), "TERM": "xterm", "LC_ALL": "C.UTF-8"}
+                          "HOME": str(self.folder), "XDG_RUNTIME_DIR": str(self.folder), "TERM": "xterm", "LC_ALL": "C.UTF-8"}
 
     def offered(self, line, *expected, server=True):
         """The line has exactly these candidates; names may take until the server has time."""
@@ -153,6 +153,17 @@ class Lines:
         self.assertEqual((run.returncode, run.stderr), (0, ""), run.stdout)
         return run.stdout.splitlines()
 
+    def check_keys(self, shell, *more):
+        """What is typed into a shell, and what it makes of it; each on a line of its own."""
+        begin_anew = ""
+        for keys, shown in [(f"ank -k -s {self.one.url} get workl\twe\t", "get workload web"),
+                            ("ank wait workload --for=ru\t", "--for=running"),
+                            ("ank apply tw\t", "ank apply two\\ words.yaml"),
+                            ("ank apply ~/here/on\t", "ank apply ~/here/one.yaml"), *more]:
+            shell.type(begin_anew + keys)
+            shell.wait_for(shown)
+            begin_anew = "\x15"
+
 
 class Bash(Lines, terminal.Case):
     def candidates(self, line):
@@ -170,21 +181,9 @@ class Bash(Lines, terminal.Case):
         return shell
 
     def test_at_the_keyboard(self):
-        shell = self.keyboard()
-        shell.type(f"ank -k -s {self.one.url} get workl\twe\t")
-        shell.wait_for("get workload web")
-        shell.type("\x15ank wait workload --for=ru\t")
-        shell.wait_for("--for=running")
-        shell.type("\x15ank apply tw\t")
-        shell.wait_for("ank apply two\\ words.yaml")
-        shell.type("\x15ank apply 'tw\t")
-        shell.wait_for("ank apply 'two words.yaml'")
-        shell.type("\x15ank apply su\tbel\t")
-        shell.wait_for("ank apply sub/below.yaml")
-        shell.type("\x15ank get ev xyz" + 4 * "\x1b[D" + "\t")
-        shell.wait_for("ank get events xyz")
-        shell.type("\x15ank apply ~/here/on\t")
-        shell.wait_for("ank apply ~/here/one.yaml")
+        self.check_keys(self.keyboard(), ("ank apply 'tw\t", "ank apply 'two words.yaml'"),
+                        ("ank apply su\tbel\t", "ank apply sub/below.yaml"),
+                        ("ank get ev xyz" + 4 * "\x1b[D" + "\t", "ank get events xyz"))
 
 
 class Zsh(Lines, terminal.Case):
@@ -211,18 +210,7 @@ class Zsh(Lines, terminal.Case):
 
     def test_at_the_keyboard(self):
         shell = self.keyboard(f"fpath=({self.share}/zsh/site-functions $fpath); autoload -Uz compinit && compinit -u -d {self.folder}/dump")
-        shell.type(f"ank -k -s {self.one.url} get workl\twe\t")
-        shell.wait_for("get workload web")
-        shell.type("\x15ank wait workload --for=ru\t")
-        shell.wait_for("--for=running")
-        shell.type("\x15ank apply tw\t")
-        shell.wait_for("ank apply two\\ words.yaml")
-        shell.type("\x15ank apply su\tbel\t")
-        shell.wait_for("ank apply sub/below.yaml")
-        shell.type("\x15ank apply ~/here/on\t")
-        shell.wait_for("ank apply ~/here/one.yaml")
-        shell.type("\x15ank get state -\t")
-        shell.wait_for("-- How to write it")
+        self.check_keys(shell, ("ank apply su\tbel\t", "ank apply sub/below.yaml"), ("ank get state -\t", "-- How to write it"))
 
 
 class Fish(Lines, terminal.Case):
@@ -238,14 +226,7 @@ class Fish(Lines, terminal.Case):
         shell = self.terminal("fish", "--private", columns=200, environment=self.variables)
         shell.type(f"cd {self.here}; and echo now; echo and here\r")
         shell.wait_for("\nand here")
-        shell.type(f"ank -k -s {self.one.url} get workl\twe\t")
-        shell.wait_for("get workload web")
-        shell.type("\x15ank wait workload --for=ru\t")
-        shell.wait_for("--for=running")
-        shell.type("\x15ank apply tw\t")
-        shell.wait_for("ank apply two\\ words.yaml")
-        shell.type("\x15ank apply ~/here/on\t")
-        shell.wait_for("ank apply ~/here/one.yaml")
+        self.check_keys(shell)
 
 
 if __name__ == "__main__":

@@ -483,7 +483,7 @@ class Survives(SdkCase):
 
     def test_server_is_killed_and_comes_back(self):
         self.one.kill()
-        self.wait_until(lambda: "The connection to the server was lost" in self.worker.log(), "the agent misses its server")
+        self.wait_for_missed_server(self.worker)
         self.sdk.say("list(ankaios.get_agents())")      # waits in the agent
         again = self.server("-m", self.manifest, port=self.one.port)
         self.assertEqual(self.sdk.hear(), [self.name])

@@ -81,7 +81,7 @@ int connect_to_test() {
   }
   std::strcpy(address.sun_path, path);
   const int test = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const auto* where = static_cast<const sockaddr*>(static_cast<const void*>(&address));
+  const auto* where = reinterpret_cast<const sockaddr*>(&address);
   if (test < 0 || ::connect(test, where, sizeof address) != 0) fail("scripted engine: connect");
   return test;
 }
