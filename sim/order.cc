@@ -41,7 +41,8 @@ void OrderChecker::want(const WorkloadSpecPtr& spec) {
   wanted.could_start = agent::may_create(*spec, now_);
 }
 
-// What is said in one step is said in the order in which it came to be; what was heard in that step is in `known`.
+// What is said in one step is said in the order in which it came to be; what was heard in that step is in `known`, together
+// with all that is said in it.
 void OrderChecker::reported(const WorkloadState& state, const WorkloadStates& known) {
   now_.update(state);
   consider(now_);
@@ -52,10 +53,10 @@ void OrderChecker::reported(const WorkloadState& state, const WorkloadStates& kn
   if (state.state.phase == Phase::kPendingStarting &&
       state.state.additional_info == "Triggered at runtime." &&
       (is_first || before == Phase::kPendingWaitingToStart))
-    check_start(state.instance);
+    check_start(state.instance, known);
   if (state.state.phase == Phase::kStoppingRequestedAtRuntime &&
       before == Phase::kStoppingWaitingToStop)
-    check_stop(state.instance);
+    check_stop(state.instance, known);
   last_.insert_or_assign(state.instance, state.state);
   if (state.state.phase != Phase::kPendingWaitingToStart && state.state.phase != Phase::kRemoved)
     had_.insert(state.instance);
@@ -65,6 +66,15 @@ void OrderChecker::look_at(const WorkloadStates& known) {
   if (known == now_) return;
   now_ = known;
   consider(now_);
+}
+
+// The workloads of others as they were heard of, its own as far as it has spoken of them in this step.
+void OrderChecker::consider_heard(const WorkloadStates& known) {
+  const AgentName own{agent_};
+  WorkloadStates heard;
+  for (const auto& state : now_.of_agent(own)) heard.update(state);
+  for (const auto& state : known.of_all_but(own)) heard.update(state);
+  consider(heard);
 }
 
 void OrderChecker::consider(const WorkloadStates& states) {
@@ -77,17 +87,18 @@ void OrderChecker::consider(const WorkloadStates& states) {
                     [&](const WorkloadSpecPtr& spec) { return agent::may_create(*spec, states); });
 }
 
-void OrderChecker::check_start(const InstanceName& instance) {
+void OrderChecker::check_start(const InstanceName& instance, const WorkloadStates& known) {
   const auto wanted = wanted_.find(instance);
   if (wanted == wanted_.end()) return;
   if (!wanted->second.specs.back()->workload().dependencies.empty())
     world_.count("started after its dependencies");
+  if (!wanted->second.could_start) consider_heard(known);
   if (!wanted->second.could_start)
     world_.fail(concat(agent_, " starts ", to_string(instance), " before what it depends on"));
 }
 
 // A restart policy may stop what waits to be deleted whenever it likes.
-void OrderChecker::check_stop(const InstanceName& instance) {
+void OrderChecker::check_stop(const InstanceName& instance, const WorkloadStates& known) {
   const auto wanted = wanted_.find(instance);
   const auto deletion = deletions_.find(instance.workload.value);
   const bool may_restart =
@@ -99,6 +110,7 @@ void OrderChecker::check_stop(const InstanceName& instance) {
   if (may_restart || deletion == deletions_.end() || deletion->second.deleted.instance != instance)
     return;
   world_.count("stopped after its dependents");
+  if (!deletion->second.could_stop) consider_heard(known);
   if (!deletion->second.could_stop)
     world_.fail(concat(agent_, " stops ", to_string(instance), " before what depends on it"));
 }

@@ -45,8 +45,9 @@ class OrderChecker {
 
   void want(const WorkloadSpecPtr& spec);
   void consider(const WorkloadStates& states);
-  void check_start(const InstanceName& instance);
-  void check_stop(const InstanceName& instance);
+  void consider_heard(const WorkloadStates& known);
+  void check_start(const InstanceName& instance, const WorkloadStates& known);
+  void check_stop(const InstanceName& instance, const WorkloadStates& known);
 
   World& world_;
   const std::string agent_;

@@ -308,6 +308,15 @@ void ServerMachine::timer_fired(const TimerFired& event) {
   forget(ghosts);
 }
 
+// An instance that is wanted again begins anew: what was said of its last life, before its agent was lost, is not of now.
+bool ServerMachine::drop_unconfirmed(const InstanceName& instance) {
+  const auto unconfirmed = unconfirmed_.find(instance.agent);
+  if (unconfirmed == unconfirmed_.end()) return false;
+  const bool was_doubtful = unconfirmed->second.instances.erase(instance) > 0;
+  if (was_doubtful) state_.workload_states.remove(instance);
+  return was_doubtful;
+}
+
 void ServerMachine::forget(const std::vector<InstanceName>& instances) {
   const CompleteState before = state_;
   std::vector<WorkloadState> removed;
@@ -676,7 +685,7 @@ void ServerMachine::apply(const UpdatePlan& plan, const std::optional<Requester>
   // [impl->swdd~server-removes-subscription-for-deleted-subscriber-workload~1]
   for (const auto& spec : plan.deleted)
     subscriptions_.drop_workload(spec->instance().agent, spec->instance().workload);
-  broadcast(settled.removed);
+  broadcast(settled.changed);
   distribute(plan.added, settled.for_agents);
   if (requester) {
     UpdateStateSuccess success;
@@ -724,8 +733,11 @@ ServerMachine::Settled ServerMachine::settle_states(const UpdatePlan& plan) {
     state_.workload_states.remove(instance);
     delete_graph_.removed(instance.workload.value, plan.effective_workloads);
     if (!std::binary_search(added.begin(), added.end(), instance))
-      settled.removed.push_back({instance, ExecutionState(Phase::kRemoved)});
+      settled.changed.push_back({instance, ExecutionState(Phase::kRemoved)});
   }
+  for (const auto& instance : added)
+    if (drop_unconfirmed(instance))
+      settled.changed.push_back({instance, ExecutionState(Phase::kPendingInitial)});
   state_.workload_states.add_initial(added, now_);
   return settled;
 }

@@ -249,6 +249,7 @@ class ServerMachine {
 
   void await_reports(const AgentName& agent);
   void timer_fired(const TimerFired& event);
+  bool drop_unconfirmed(const InstanceName& instance);
   void forget(const std::vector<InstanceName>& instances);
   void workload_states_reported(ConnectionNumber connection, const UpdateWorkloadState& message);
   void load_reported(ConnectionNumber connection, const AgentLoadStatus& message);
@@ -279,7 +280,7 @@ class ServerMachine {
   void set_agent_tags(const std::map<std::string, Tags>& tags);
   struct Settled {
     std::vector<DeletedWorkload> for_agents;
-    std::vector<WorkloadState> removed;  // here and now
+    std::vector<WorkloadState> changed;  // here and now, by no agent: removed, or begun anew
   };
   Settled settle_states(const UpdatePlan& plan);
   void distribute(const std::vector<WorkloadSpecPtr>& added,
