@@ -21,9 +21,14 @@ void OrderChecker::received(const FromServer& message) {
       message,
       [&](const ServerHello& m) {
         deletions_.clear();
-        for (const auto& spec : m.added) want(spec);
+        // An instance that is wanted as before is kept, and with it what was decided about its start.
+        for (const auto& spec : m.added)
+          if (!may_start_already(*spec)) want(spec);
       },
       [&](const UpdateWorkload& m) {
+        for (const auto& deleted : m.deleted)
+          if (const auto wanted = wanted_.find(deleted.instance); wanted != wanted_.end())
+            wanted->second.could_start = false;
         for (const auto& spec : m.added) {
           want(spec);
           deletions_.erase(spec->instance().workload.value);
@@ -33,6 +38,12 @@ void OrderChecker::received(const FromServer& message) {
                                       Deletion{deleted, agent::may_delete(deleted, now_)});
       },
       [](const auto&) {});
+}
+
+bool OrderChecker::may_start_already(const WorkloadSpec& spec) const {
+  const auto wanted = wanted_.find(spec.instance());
+  return wanted != wanted_.end() && wanted->second.could_start &&
+         *wanted->second.specs.back() == spec;
 }
 
 void OrderChecker::want(const WorkloadSpecPtr& spec) {

@@ -43,6 +43,7 @@ class OrderChecker {
     bool could_stop = false;  // at some time since it was asked for
   };
 
+  [[nodiscard]] bool may_start_already(const WorkloadSpec& spec) const;
   void want(const WorkloadSpecPtr& spec);
   void consider(const WorkloadStates& states);
   void consider_heard(const WorkloadStates& known);
