@@ -227,6 +227,7 @@ void AgentNode::received(const std::string& bytes) {
   if (!message) return world_.fail("an agent could not read a message: " + message.error().message);
   const auto* response = std::get_if<Response>(&*message);
   if (response != nullptr && collector_.received(*response)) return;
+  check_order();  // what it knew until now decides about what it is told
   order_.received(*message);
   if (!life_->shell.received(*std::move(message)))
     world_.fail("an agent did not keep up with its messages");

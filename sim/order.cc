@@ -28,7 +28,7 @@ void OrderChecker::received(const FromServer& message) {
       [&](const UpdateWorkload& m) {
         for (const auto& deleted : m.deleted)
           if (const auto wanted = wanted_.find(deleted.instance); wanted != wanted_.end())
-            wanted->second.could_start = false;
+            wanted->second.was_deleted = true;
         for (const auto& spec : m.added) {
           want(spec);
           deletions_.erase(spec->instance().workload.value);
@@ -42,7 +42,7 @@ void OrderChecker::received(const FromServer& message) {
 
 bool OrderChecker::may_start_already(const WorkloadSpec& spec) const {
   const auto wanted = wanted_.find(spec.instance());
-  return wanted != wanted_.end() && wanted->second.could_start &&
+  return wanted != wanted_.end() && wanted->second.could_start && !wanted->second.was_deleted &&
          *wanted->second.specs.back() == spec;
 }
 
@@ -50,6 +50,7 @@ void OrderChecker::want(const WorkloadSpecPtr& spec) {
   Wanted& wanted = wanted_[spec->instance()];
   wanted.specs.push_back(spec);
   wanted.could_start = agent::may_create(*spec, now_);
+  wanted.was_deleted = false;
 }
 
 // What is said in one step is said in the order in which it came to be; what was heard in that step is in `known`, together

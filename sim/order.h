@@ -36,6 +36,7 @@ class OrderChecker {
   struct Wanted {
     std::vector<WorkloadSpecPtr> specs;  // all that was ever asked for under that name
     bool could_start = false;            // at some time since it was asked for last
+    bool was_deleted = false;            // since then
   };
 
   struct Deletion {
