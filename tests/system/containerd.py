@@ -56,18 +56,25 @@ class Case(harness.Case):
         self.assertEqual(run.returncode, 0, f"nerdctl {words}: {run.stderr}")
         return run.stdout
 
+    def identifiers(self, agent):
+        """Of all its containers. One that goes while nerdctl looks at it is an error to nerdctl, and no reason not to ask again."""
+        def listing():
+            with contextlib.suppress(AssertionError):
+                return (self.nerdctl("ps", "--all", "--quiet", "--no-trunc", "--filter", f"label=agent={agent}").split(),)
+        (found,) = self.wait_until(listing, "nerdctl lists containers")
+        return found
+
     def listed(self, agent):
         """All containers of an agent, in nerdctl's own words."""
         found = []
-        for ident in self.nerdctl("ps", "--all", "--quiet", "--no-trunc", "--filter", f"label=agent={agent}").split():
+        for ident in self.identifiers(agent):
             with contextlib.suppress(AssertionError):       # gone since the listing
                 found += json.loads(self.nerdctl("inspect", ident))
         return found
 
     def remove_containers(self):
         for agent in self.agents:
-            left = self.nerdctl("ps", "--all", "--quiet", "--filter", f"label=agent={agent}").split()
-            if left:
+            if left := self.identifiers(agent):
                 self.nerdctl("rm", "--force", *left)
 
 
