@@ -39,14 +39,15 @@ class Stage:
 class Relay:
     """Listens until the end of the block. backend is where connections go; None: they are closed at once.
 
-    kill() is called at the stage; then nothing passes any more in either direction and the connection is closed. Later
-    connections are relayed to their end.
+    Nobody is connected before arm(): a peer may start before there is a stage for it. kill() is called at the stage; then
+    nothing passes any more in either direction and the connection is closed. Later connections are relayed to their end.
     """
 
     def __init__(self, backend):
         self.backend = backend
         self.stage = None
         self.kill = None
+        self.armed = threading.Event()
         self.reached = threading.Event()
         self.held = threading.Event()
         self.passed = {"client": [], "server": []}      # kind and flags of the frames of each side
@@ -60,12 +61,14 @@ class Relay:
     def arm(self, stage, kill):
         self.kill = kill
         self.stage = stage
+        self.armed.set()
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
         self._hang_up(self.listener, *self.sockets)
+        self.armed.set()        # in case nobody did: the listener is closed, nobody is connected any more
         for thread in self.threads:
             thread.join()
 
@@ -88,6 +91,7 @@ class Relay:
 
     def _accept(self):
         with contextlib.suppress(OSError):      # the listener was closed
+            self.armed.wait()
             while True:
                 client, _ = self.listener.accept()
                 self._connect(client)
