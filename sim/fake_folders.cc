@@ -34,7 +34,7 @@ void FakeFolders::write_files(WorkloadSpecPtr spec,
       with_files_.erase(folder);
       return sink(
           tiphys::fail(Code::kResourceExhausted,
-                       agent::write_failure(spec->workload().files.front().mount_point, "full")));
+                       agent::write_failure(spec->workload().files->front().mount_point, "full")));
     }
     with_files_.insert(folder);
     std::vector<Mount> mounts;

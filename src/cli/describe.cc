@@ -163,7 +163,7 @@ class WorkloadDescription {
     for (const auto& other : keys_at(state_, {{"desiredState", "workloads"}})) {
       const auto dependent = wanted_workload(state_, other);
       if (dependent == nullptr) continue;
-      const auto dependency = dependent->dependencies.find(name_);
+      const auto dependency = dependent->dependencies->find(name_);
       if (dependency == dependent->dependencies.end()) continue;
       const Standing standing = standing_of(other);
       const bool blocks = waits_to_stop && dependency->second == AddCondition::kRunning &&
@@ -201,8 +201,8 @@ class WorkloadDescription {
               return {word, "Logs", on_one_safe_line(join(r.workload_names, ", "))};
             }));
     };
-    add("allow", wanted_->access.allow_rules);
-    add("deny", wanted_->access.deny_rules);
+    add("allow", wanted_->access->allow_rules);
+    add("deny", wanted_->access->deny_rules);
     return table;
   }
 

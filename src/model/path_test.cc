@@ -43,11 +43,11 @@ CompleteState sample_state() {
   web->agent = "agent_A";
   web->runtime = "podman";
   web->runtime_config = "image: web";
-  web->tags = {{"owner", "ops"}, {"tier", "front"}};
-  web->dependencies = {{"db", AddCondition::kRunning}};
-  web->configs = {{"c", "netcfg"}};
-  web->files = {{"/etc/web.conf", File::Encoding::kText, "x"}};
-  web->access.allow_rules = {StateRule{Operation::kRead, {"*"}}};
+  web->tags.edit() = {{"owner", "ops"}, {"tier", "front"}};
+  web->dependencies.edit() = {{"db", AddCondition::kRunning}};
+  web->configs.edit() = {{"c", "netcfg"}};
+  web->files.edit() = {{"/etc/web.conf", File::Encoding::kText, "x"}};
+  web->access.edit().allow_rules = {StateRule{Operation::kRead, {"*"}}};
   auto db = std::make_shared<Workload>();
   db->agent = "agent_B";
   db->runtime = "podman";

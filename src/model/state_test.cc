@@ -23,11 +23,11 @@ Workload workload_of(std::string agent) {
 // Without an empty field: as a map it looks like the object it was.
 Workload full_workload() {
   Workload workload = workload_of("agent_A");
-  workload.dependencies = {{"db", AddCondition::kRunning}};
-  workload.tags = {{"owner", "me"}};
-  workload.configs = {{"alias", "key"}};
-  workload.files = {{"/a", File::Encoding::kText, "x"}};
-  workload.access = {{LogRule{{"*"}}}, {LogRule{{"w"}}}};
+  workload.dependencies.edit() = {{"db", AddCondition::kRunning}};
+  workload.tags.edit() = {{"owner", "me"}};
+  workload.configs.edit() = {{"alias", "key"}};
+  workload.files.edit() = {{"/a", File::Encoding::kText, "x"}};
+  workload.access.edit() = {{LogRule{{"*"}}}, {LogRule{{"w"}}}};
   return workload;
 }
 
@@ -218,7 +218,7 @@ TEST(ConfigNames, OfItemsAreCheckedInMapsAndInListsOfMaps) {
 TEST(ConfigNames, AreCheckedKeysFirstThenAliasesThenReferences) {
   const auto mapping = [](const char* alias, const char* reference) {
     Workload workload = workload_of("a");
-    workload.configs = {{alias, reference}};
+    workload.configs.edit() = {{alias, reference}};
     return workload;
   };
   const auto bad_key = Tree::Map().set("a b", "x");

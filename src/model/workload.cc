@@ -273,7 +273,7 @@ Read<WorkloadPtr> read_workload(const Tree& tree, const Path& path) {
 
 // [impl->swdd~api-workload-needs-control-interface~1]
 bool needs_control_interface(const Workload& workload) {
-  return !workload.access.allow_rules.empty();
+  return !workload.access->allow_rules.empty();
 }
 
 Result<WorkloadSpecPtr> WorkloadSpec::make(std::string_view name, WorkloadPtr rendered) {

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/rare.h"
 #include "base/result.h"
 #include "model/access_rules.h"
 #include "model/execution_state.h"
@@ -60,11 +61,12 @@ struct Workload final : Tree::Object {
   std::string runtime;
   std::string runtime_config;
   RestartPolicy restart_policy = RestartPolicy::kNever;
-  std::map<std::string, AddCondition> dependencies;
-  Tags tags;
-  std::map<std::string, std::string> configs;  // alias in the templates -> key of a config item
-  std::vector<File> files;
-  ControlInterfaceAccess access;
+  Rare<std::map<std::string, AddCondition>> dependencies;
+  Rare<Tags> tags;
+  Rare<std::map<std::string, std::string>>
+      configs;  // alias in the templates -> key of a config item
+  Rare<std::vector<File>> files;
+  Rare<ControlInterfaceAccess> access;
 
   [[nodiscard]] std::optional<Tree> field(std::string_view key) const override;
   [[nodiscard]] Tree::Map fields(Empties empties) const override;

@@ -32,12 +32,14 @@ Workload smallest() {
 Workload fullest() {
   Workload workload = smallest();
   workload.restart_policy = RestartPolicy::kAlways;
-  workload.dependencies = {{"db", AddCondition::kRunning}, {"init", AddCondition::kSucceeded}};
-  workload.tags = {{"", "empty"}, {"a.b", "dot"}, {"owner", "ops"}};
-  workload.configs = {{"c", "netcfg"}};
-  workload.files = {{"/a", File::Encoding::kText, "x"}, {"/b", File::Encoding::kBase64, "QUJD"}};
-  workload.access = {{StateRule{Operation::kReadWrite, {"a.*"}}, LogRule{{"db"}}},
-                     {StateRule{Operation::kWrite, {"a.b"}}}};
+  workload.dependencies.edit() = {{"db", AddCondition::kRunning},
+                                  {"init", AddCondition::kSucceeded}};
+  workload.tags.edit() = {{"", "empty"}, {"a.b", "dot"}, {"owner", "ops"}};
+  workload.configs.edit() = {{"c", "netcfg"}};
+  workload.files.edit() = {{"/a", File::Encoding::kText, "x"},
+                           {"/b", File::Encoding::kBase64, "QUJD"}};
+  workload.access.edit() = {{StateRule{Operation::kReadWrite, {"a.*"}}, LogRule{{"db"}}},
+                            {StateRule{Operation::kWrite, {"a.b"}}}};
   return workload;
 }
 
@@ -187,11 +189,11 @@ TEST(Workload, DiffersInEachField) {
   others[1].runtime = "x";
   others[2].runtime_config = "x";
   others[3].restart_policy = RestartPolicy::kOnFailure;
-  others[4].dependencies.clear();
-  others[5].tags.clear();
-  others[6].configs.clear();
-  others[7].files.clear();
-  others[8].access.deny_rules.clear();
+  others[4].dependencies = {};
+  others[5].tags = {};
+  others[6].configs = {};
+  others[7].files = {};
+  others[8].access.edit().deny_rules.clear();
   for (const auto& other : others) EXPECT_FALSE(other == fullest());
   EXPECT_EQ(fullest(), fullest());
 }
@@ -281,9 +283,9 @@ TEST(Workload, NamesTheFieldOfTheWrongType) {
 TEST(Workload, NeedsAControlInterfaceWhenSomethingIsAllowed) {
   Workload workload = smallest();
   EXPECT_FALSE(needs_control_interface(workload));
-  workload.access.deny_rules = {StateRule{Operation::kRead, {"*"}}};
+  workload.access.edit().deny_rules = {StateRule{Operation::kRead, {"*"}}};
   EXPECT_FALSE(needs_control_interface(workload));
-  workload.access.allow_rules = {LogRule{{"*"}}};
+  workload.access.edit().allow_rules = {LogRule{{"*"}}};
   EXPECT_TRUE(needs_control_interface(workload));
 }
 
@@ -315,9 +317,9 @@ TEST(WorkloadSpec, LooksLikeItsWorkload) {
 TEST(WorkloadSpec, CannotBeMadeWithABadNameOrRule) {
   Workload bad_agent = smallest();
   bad_agent.agent = "{{a}}";
-  bad_agent.access.allow_rules = {StateRule{Operation::kRead, {""}}};
+  bad_agent.access.edit().allow_rules = {StateRule{Operation::kRead, {""}}};
   Workload bad_rule = smallest();
-  bad_rule.access.deny_rules = {StateRule{Operation::kRead, {""}}};
+  bad_rule.access.edit().deny_rules = {StateRule{Operation::kRead, {""}}};
   EXPECT_EQ(message_of(WorkloadSpec::make("w w", shared(bad_agent))),
             "Unsupported workload name 'w w'. Expected to have characters in [a-zA-Z0-9_-].");
   EXPECT_EQ(message_of(WorkloadSpec::make("w", shared(bad_agent))),
@@ -336,7 +338,7 @@ TEST(WorkloadSpec, KeepsTheInstanceNameThatAServerGaveIt) {
 
 TEST(WorkloadSpec, CannotBeReceivedWithABadNameOrRule) {
   Workload bad_rule = smallest();
-  bad_rule.access.allow_rules = {LogRule{{"**"}}};
+  bad_rule.access.edit().allow_rules = {LogRule{{"**"}}};
   for (const InstanceName& instance :
        {InstanceName{{""}, {"1"}, {"a"}}, InstanceName{{"w.x"}, {"1"}, {"a"}},
         InstanceName{{"w"}, {""}, {"a"}}, InstanceName{{"w"}, {"1"}, {"a b"}}})
@@ -349,7 +351,7 @@ TEST(WorkloadSpec, CannotBeReceivedWithABadNameOrRule) {
 TEST(WorkloadSpec, EqualsOneOfTheSameInstanceAndContent) {
   const auto spec = WorkloadSpec::make("w", shared(smallest())).value();
   Workload tagged = smallest();
-  tagged.tags = {{"a", "b"}};
+  tagged.tags.edit() = {{"a", "b"}};
   EXPECT_EQ(*spec, *WorkloadSpec::make("w", shared(smallest())).value());
   EXPECT_FALSE(*spec == *WorkloadSpec::make("v", shared(smallest())).value());
   EXPECT_FALSE(*spec == *WorkloadSpec::make("w", shared(tagged)).value());

@@ -203,7 +203,7 @@ class AgentShellTest : public testing::Test {
   }
   static WorkloadSpecPtr speaking_spec_of(const std::string& name) {
     auto workload = std::make_shared<Workload>(spec_of(name, "podman")->workload());
-    workload->access.allow_rules = {StateRule{Operation::kRead, {"*"}}};
+    workload->access.edit().allow_rules = {StateRule{Operation::kRead, {"*"}}};
     return *WorkloadSpec::make(name, workload);
   }
 

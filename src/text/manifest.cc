@@ -372,8 +372,8 @@ class Checker {
     // With configs the agent is a template, of which nothing is known before it is rendered.
     if (workload.configs.empty())
       require(parse_agent_name(workload.agent), {"workloads", name, "agent"}, Part::kValue);
-    check_rules(name, "allowRules", workload.access.allow_rules);
-    check_rules(name, "denyRules", workload.access.deny_rules);
+    check_rules(name, "allowRules", workload.access->allow_rules);
+    check_rules(name, "denyRules", workload.access->deny_rules);
   }
 
   void check_rules(const std::string& name, std::string_view list,

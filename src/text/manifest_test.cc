@@ -146,7 +146,7 @@ TEST(Manifest, OfTheOldVersionHasTagsInAList) {
   ASSERT_TRUE(manifest) << to_string(manifest.error());
   EXPECT_EQ(manifest->state.api_version, "v0.1");
   EXPECT_EQ(manifest->state.workload("w")->tags, (Tags{{"1", "x"}, {"a", "b"}}));
-  EXPECT_EQ(manifest->state.workload("w")->access.allow_rules,
+  EXPECT_EQ(manifest->state.workload("w")->access->allow_rules,
             (std::vector<AccessRule>{StateRule{Operation::kRead, {"agents"}}}));
   EXPECT_EQ(manifest->warnings,
             (std::vector<std::string>{"The provided state uses an old API version 'v0.1'. Please "
@@ -173,7 +173,7 @@ TEST(Manifest, OfTheNewVersionReadsTheOldNameOfFilterMasks) {
       "Read\n        filterMask: ['*']\n";
   const auto manifest = parse_manifest(workload_with(start), "m.yaml");
   ASSERT_TRUE(manifest) << to_string(manifest.error());
-  EXPECT_EQ(manifest->state.workload("w")->access.deny_rules,
+  EXPECT_EQ(manifest->state.workload("w")->access->deny_rules,
             (std::vector<AccessRule>{StateRule{Operation::kRead, {"*"}}}));
   EXPECT_EQ(error_of(workload_with(start + "        filterMasks: ['*']\n")),
             "m.yaml:11:21: workloads.w.controlInterfaceAccess.denyRules.0.filterMask: the same as "

@@ -64,8 +64,8 @@ void check_round_trip(const Reading& reading) {
 void check_answers(const Reading& reading) {
   auto workload = std::make_shared<Workload>();
   workload->agent = "A";
-  workload->access.allow_rules = {StateRule{Operation::kReadWrite, {"desiredState"}},
-                                  LogRule{{"web*"}}};
+  workload->access.edit().allow_rules = {StateRule{Operation::kReadWrite, {"desiredState"}},
+                                         LogRule{{"web*"}}};
   const auto spec = WorkloadSpec::unchecked({WorkloadName{"web"}, WorkloadId{"1"}, AgentName{"A"}},
                                             std::move(workload));
   agent::ControlInterfaces interfaces;

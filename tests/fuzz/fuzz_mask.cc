@@ -31,11 +31,11 @@ State first_state() {
   web->agent = "agent_A";
   web->runtime = "podman";
   web->runtime_config = "image: web";
-  web->tags = {{"owner", "ops"}};
-  web->dependencies = {{"db", AddCondition::kRunning}};
-  web->configs = {{"c", "netcfg"}};
-  web->files = {{"/etc/web.conf", File::Encoding::kText, "x"}};
-  web->access.allow_rules = {StateRule{Operation::kRead, {"*"}}};
+  web->tags.edit() = {{"owner", "ops"}};
+  web->dependencies.edit() = {{"db", AddCondition::kRunning}};
+  web->configs.edit() = {{"c", "netcfg"}};
+  web->files.edit() = {{"/etc/web.conf", File::Encoding::kText, "x"}};
+  web->access.edit().allow_rules = {StateRule{Operation::kRead, {"*"}}};
   State state;
   state.workloads =
       Tree::Map().set("web", WorkloadPtr(web)).set("idle", std::make_shared<const Workload>());

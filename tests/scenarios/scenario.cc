@@ -130,13 +130,13 @@ WorkloadSpecPtr spec_of(const std::string& word) {
       if (option == "runtime")
         workload.runtime = value;
       else if (option == "tag")
-        workload.tags["tag"] = value;
+        workload.tags.edit()["tag"] = value;
       else if (option == "file")
-        workload.files.push_back({value, File::Encoding::kText, "text"});
+        workload.files.edit().push_back({value, File::Encoding::kText, "text"});
       else if (option == "reads")
-        workload.access.allow_rules.emplace_back(StateRule{Operation::kRead, {value}});
+        workload.access.edit().allow_rules.emplace_back(StateRule{Operation::kRead, {value}});
       else if (const std::size_t colon = option.find(':'); colon != std::string::npos)
-        workload.dependencies[option.substr(0, colon)] =
+        workload.dependencies.edit()[option.substr(0, colon)] =
             parse_add_condition("ADD_COND_" + option.substr(colon + 1)).value();
       else if (auto policy = parse_restart_policy(option))
         workload.restart_policy = *policy;

@@ -231,10 +231,10 @@ class Player {
     const std::size_t end = std::min(word.find_first_of("[<"), word.size());
     workload->runtime_config = word.substr(colon + 1, end - colon - 1);
     if (bracket < word.size())
-      workload->tags["tag"] = word.substr(bracket + 1, word.find(']') - bracket - 1);
+      workload->tags.edit()["tag"] = word.substr(bracket + 1, word.find(']') - bracket - 1);
     for (std::size_t mark = word.find('<'); mark != std::string::npos;
          mark = word.find('<', mark + 1))
-      workload->dependencies[word.substr(mark + 1, word.find('<', mark + 1) - mark - 1)] =
+      workload->dependencies.edit()[word.substr(mark + 1, word.find('<', mark + 1) - mark - 1)] =
           AddCondition::kRunning;
     const InstanceName instance{WorkloadName{word.substr(0, at)},
                                 workload_id_of(workload->runtime_config),

@@ -24,7 +24,7 @@ WorkloadSpecPtr spec(const std::string& name, const std::string& id,
   auto workload = std::make_shared<Workload>();
   workload->agent = "A";
   workload->runtime = runtime;
-  if (name == "web" && id == "2") workload->dependencies = {{"db", AddCondition::kRunning}};
+  if (name == "web" && id == "2") workload->dependencies.edit() = {{"db", AddCondition::kRunning}};
   return WorkloadSpec::received(instance(name, id), std::move(workload)).value();
 }
 
@@ -97,7 +97,7 @@ TEST(AgentMachine, HoldsThousandsBackAndReleasesThemInOneStep) {
     auto workload = std::make_shared<Workload>();
     workload->agent = "A";
     workload->runtime = "podman";
-    workload->dependencies = {{"db", AddCondition::kRunning}};
+    workload->dependencies.edit() = {{"db", AddCondition::kRunning}};
     update.added.push_back(
         WorkloadSpec::received(instance("w" + std::to_string(i), "1"), std::move(workload))
             .value());

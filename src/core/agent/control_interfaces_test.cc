@@ -25,7 +25,7 @@ WorkloadSpecPtr spec(const std::string& name, const std::string& id, std::vector
   auto workload = std::make_shared<Workload>();
   workload->agent = "A";
   workload->runtime = "podman";
-  workload->access = {std::move(allow), std::move(deny)};
+  workload->access.edit() = {std::move(allow), std::move(deny)};
   return WorkloadSpec::received(instance(name, id), std::move(workload)).value();
 }
 

@@ -60,7 +60,7 @@ void DeleteGraph::removed(const std::string& workload, const Tree::Map& effectiv
     const Tree* found = effective_workloads.find(dependent.first);
     if (found == nullptr) return true;
     const auto& dependencies = found->object<WorkloadSpec>()->workload().dependencies;
-    const auto condition = dependencies.find(workload);
+    const auto condition = dependencies->find(workload);
     return condition == dependencies.end() || condition->second != AddCondition::kRunning;
   });
   if (entry->second.empty()) dependents_.erase(entry);

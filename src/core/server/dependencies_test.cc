@@ -12,7 +12,8 @@ using Edges = std::map<std::string, Strings>;
 
 std::shared_ptr<Workload> waiting_for(const Strings& dependencies) {
   auto workload = std::make_shared<Workload>();
-  for (const auto& name : dependencies) workload->dependencies[name] = AddCondition::kRunning;
+  for (const auto& name : dependencies)
+    workload->dependencies.edit()[name] = AddCondition::kRunning;
   return workload;
 }
 
@@ -72,7 +73,7 @@ TEST(DeleteGraph, HoldsWhoWaitsForARunningWorkload) {
   DeleteGraph graph;
   graph.added(*spec("web", waiting_for({"db", "cache"})));
   auto job = std::make_shared<Workload>();
-  job->dependencies = {{"db", AddCondition::kSucceeded}, {"cache", AddCondition::kFailed}};
+  job->dependencies.edit() = {{"db", AddCondition::kSucceeded}, {"cache", AddCondition::kFailed}};
   graph.added(*spec("job", job));
 
   const std::map<std::string, DeleteCondition> only_web{
@@ -91,7 +92,7 @@ TEST(DeleteGraph, ForgetsDependentsThatNoLongerWaitWhenAWorkloadIsRemoved) {
   EXPECT_EQ(graph.conditions_of("db").size(), 3U);
 
   auto other = std::make_shared<Workload>();
-  other->dependencies = {{"db", AddCondition::kSucceeded}};
+  other->dependencies.edit() = {{"db", AddCondition::kSucceeded}};
   graph.removed("db", Tree::Map().set("web", web).set("job", spec("job", other)));
   EXPECT_EQ(graph.conditions_of("db").size(), 1U);
   EXPECT_TRUE(graph.conditions_of("db").contains("web"));

@@ -57,7 +57,7 @@ class DryRunTest : public testing::Test {
 
 TEST_F(DryRunTest, TellsTheFateOfEveryWorkloadThatAnUpdateNamesOrTouches) {
   auto tagged = std::make_shared<Workload>(*current_.desired.workload("web"));
-  tagged->tags = {{"owner", "ops"}};
+  tagged->tags.edit() = {{"owner", "ops"}};
   EXPECT_EQ(asked(Tree::Map()
                       .set("api", workload("A", "api"))
                       .set("db", workload("C", "pg"))
@@ -81,7 +81,7 @@ TEST_F(DryRunTest, SaysWhyTheUpdateWouldBeRefused) {
             Strings{"Update rejected: 'Resulting State is invalid, reason: 'Could not parse into "
                     "CompleteState: 'missing field `agent`'''"});
   auto waiting = std::make_shared<Workload>(*current_.desired.workload("web"));
-  waiting->dependencies = {{"web", AddCondition::kRunning}};
+  waiting->dependencies.edit() = {{"web", AddCondition::kRunning}};
   EXPECT_EQ(asked(Tree::Map().set("web", WorkloadPtr(waiting)), {"desiredState.workloads.web"}),
             Strings{"Update rejected: 'workload dependency 'web' is part of a cycle.'"});
 }

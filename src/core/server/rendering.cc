@@ -27,7 +27,7 @@ Result<RenderedWorkload> render_workload(const WorkloadPtr& workload, const Tree
   if (workload->configs.empty()) return RenderedWorkload{workload, {}};
   TIPHYS_TRY(const Tree context, template_context(*workload, configs));
   auto rendered = std::make_shared<Workload>(*workload);
-  rendered->configs.clear();
+  rendered->configs = {};
   RenderedWorkload result;
   // [impl->swdd~server-delegate-template-render-to-external-library~1]
   const auto render = [&](std::string& text, std::string_view field) -> Status {
@@ -41,8 +41,9 @@ Result<RenderedWorkload> render_workload(const WorkloadPtr& workload, const Tree
   };
   TIPHYS_REQUIRE(render(rendered->runtime_config, "runtimeConfig"));
   TIPHYS_REQUIRE(render(rendered->agent, "agent"));
-  for (auto& file : rendered->files)
-    TIPHYS_REQUIRE(render(file.content, concat("files with mount point ", file.mount_point)));
+  if (!rendered->files.empty())
+    for (auto& file : rendered->files.edit())
+      TIPHYS_REQUIRE(render(file.content, concat("files with mount point ", file.mount_point)));
   result.workload = std::move(rendered);
   return result;
 }

@@ -13,10 +13,10 @@ std::shared_ptr<Workload> with_templates() {
   workload->runtime = "{{agent}}";
   workload->runtime_config = "image: {{image.name}}";
   workload->restart_policy = RestartPolicy::kAlways;
-  workload->tags = {{"owner", "{{agent}}"}};
-  workload->files = {{"/etc/{{agent}}", File::Encoding::kText, "on {{agent}}"},
-                     {"/bin/x", File::Encoding::kBase64, "{{image.data}}"}};
-  workload->configs = {{"agent", "place"}, {"image", "picture"}};
+  workload->tags.edit() = {{"owner", "{{agent}}"}};
+  workload->files.edit() = {{"/etc/{{agent}}", File::Encoding::kText, "on {{agent}}"},
+                            {"/bin/x", File::Encoding::kBase64, "{{image.data}}"}};
+  workload->configs.edit() = {{"agent", "place"}, {"image", "picture"}};
   return workload;
 }
 
@@ -34,15 +34,15 @@ TEST(RenderWorkload, RendersAgentRuntimeConfigAndFiles) {
   Workload expected = *with_templates();
   expected.agent = "A";
   expected.runtime_config = "image: nginx";
-  expected.files[0].content = "on A";
-  expected.files[1].content = "QUJD";
-  expected.configs.clear();
+  expected.files.edit()[0].content = "on A";
+  expected.files.edit()[1].content = "QUJD";
+  expected.configs = {};
   EXPECT_EQ(*rendered->workload, expected);
 }
 
 TEST(RenderWorkload, LeavesAWorkloadWithoutConfigsAlone) {
   auto plain = with_templates();
-  plain->configs.clear();
+  plain->configs = {};
   EXPECT_EQ(render_workload(plain, items())->workload, plain);
 }
 
@@ -82,11 +82,11 @@ TEST(RenderWorkload, NamesTheFieldThatCannotBeRendered) {
       "Some(\"nope\")";
   EXPECT_EQ(error_after([](Workload& w) { w.agent = w.runtime_config = "{{nope}}"; }),
             "Failed to render field 'runtimeConfig': '" + missing + "'");
-  EXPECT_EQ(error_after([](Workload& w) { w.agent = w.files[0].content = "{{nope}}"; }),
+  EXPECT_EQ(error_after([](Workload& w) { w.agent = w.files.edit()[0].content = "{{nope}}"; }),
             "Failed to render field 'agent': '" + missing + "'");
-  EXPECT_EQ(error_after([](Workload& w) { w.files[1].content = "{{nope}}"; }),
+  EXPECT_EQ(error_after([](Workload& w) { w.files.edit()[1].content = "{{nope}}"; }),
             "Failed to render field 'files with mount point /bin/x': '" + missing + "'");
-  EXPECT_EQ(error_after([](Workload& w) { w.configs["unused"] = "absent"; }),
+  EXPECT_EQ(error_after([](Workload& w) { w.configs.edit()["unused"] = "absent"; }),
             "Workload references config key 'absent' that does not exist");
 }
 

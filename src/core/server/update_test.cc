@@ -27,7 +27,7 @@ Tree as_tree(const std::shared_ptr<Workload>& made) { return Tree(WorkloadPtr(ma
 CompleteState current_state() {
   State desired;
   auto web = workload("A", "nginx");
-  web->tags = {{"owner", "ops"}};
+  web->tags.edit() = {{"owner", "ops"}};
   desired.workloads = Tree::Map().set("web", as_tree(web)).set("db", as_tree(workload("B", "pg")));
   desired.configs = Tree::Map().set("cfg", Tree::Map().set("a", "1").set("b", "2"));
 
@@ -228,8 +228,8 @@ TEST(PlanUpdate, ChecksWhatChangedInThisOrder) {
   Tree::Map parts =
       Tree::Map().set("apiVersion", "v9").set("configs", Tree::Map().set("bad key", "x"));
   auto bad = workload("bad agent", "x");
-  bad->configs = {{"bad alias", "bad reference"}};
-  bad->access.allow_rules = {StateRule{Operation::kRead, {"a..b"}}};
+  bad->configs.edit() = {{"bad alias", "bad reference"}};
+  bad->access.edit().allow_rules = {StateRule{Operation::kRead, {"a..b"}}};
   const auto check = [&](const std::string& name) {
     return error_of(whole(desired_state(
         parts.set("workloads", Tree::Map().set(name, as_tree(std::make_shared<Workload>(*bad)))))));
@@ -239,9 +239,9 @@ TEST(PlanUpdate, ChecksWhatChangedInThisOrder) {
   EXPECT_EQ(check("bad name"), "Unsupported config item key 'bad key'. " + constraint);
   parts = parts.erase(std::string("configs"));
   EXPECT_EQ(check("bad name"), "Unsupported config alias 'bad alias'. " + constraint);
-  bad->configs = {{"alias", "bad reference"}};
+  bad->configs.edit() = {{"alias", "bad reference"}};
   EXPECT_EQ(check("bad name"), "Unsupported config reference key 'bad reference'. " + constraint);
-  bad->configs.clear();
+  bad->configs = {};
   EXPECT_EQ(check("bad name"),
             invalid("Unsupported workload name 'bad name'. Expected to have characters in "
                     "[a-zA-Z0-9_-]."));
@@ -264,7 +264,7 @@ struct Templates {
   Templates() {
     State wanted;
     auto web = workload("A", "port {{p}}");
-    web->configs = {{"p", "port"}};
+    web->configs.edit() = {{"p", "port"}};
     wanted.workloads =
         Tree::Map().set("web", as_tree(web)).set("plain", as_tree(workload("A", "{{p}}")));
     wanted.configs = Tree::Map().set("port", "80").set("other", "1");
@@ -302,7 +302,7 @@ TEST(PlanUpdate, ComparesWhatWasRendered) {
     EXPECT_TRUE(same->deleted.empty());
   }
   auto rewritten = workload("A", "port 80");
-  rewritten->configs = {{"p", "port"}};
+  rewritten->configs.edit() = {{"p", "port"}};
   const auto same =
       plan_update(templates.state, templates.users,
                   {with_workload("web", as_tree(rewritten)), {"desiredState.workloads.web"}});
@@ -321,7 +321,7 @@ TEST(PlanUpdate, RefusesToTakeAwayWhatAWorkloadUses) {
 TEST(PlanUpdate, RendersEverythingBeforeItLooksAtNames) {
   auto bad_name = workload("A", "x");
   auto bad_template = workload("A", "{{");
-  bad_template->configs = {{"p", "cfg"}};
+  bad_template->configs.edit() = {{"p", "cfg"}};
   const Tree workloads = Tree::Map().set("a b", as_tree(bad_name)).set("w", as_tree(bad_template));
   const auto error = error_of(
       masked(desired_state(Tree::Map().set("apiVersion", "v1").set("workloads", workloads)),
@@ -339,9 +339,11 @@ TEST(PlanUpdate, DeletesAndAddsAWorkloadWhenAnyFieldDiffers) {
            {"runtime", [](Workload& w) { w.runtime = "podman-kube"; }},
            {"runtimeConfig", [](Workload& w) { w.runtime_config = "httpd"; }},
            {"restartPolicy", [](Workload& w) { w.restart_policy = RestartPolicy::kAlways; }},
-           {"tags", [](Workload& w) { w.tags["owner"] = "you"; }},
-           {"files", [](Workload& w) { w.files.push_back({"/a", File::Encoding::kText, "x"}); }},
-           {"access", [](Workload& w) { w.access.deny_rules.emplace_back(LogRule{{"db"}}); }},
+           {"tags", [](Workload& w) { w.tags.edit()["owner"] = "you"; }},
+           {"files",
+            [](Workload& w) { w.files.edit().push_back({"/a", File::Encoding::kText, "x"}); }},
+           {"access",
+            [](Workload& w) { w.access.edit().deny_rules.emplace_back(LogRule{{"db"}}); }},
        }) {
     SCOPED_TRACE(what);
     auto web = std::make_shared<Workload>(*current_state().desired.workload("web"));

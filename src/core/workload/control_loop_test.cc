@@ -23,7 +23,7 @@ WorkloadSpecPtr spec(const std::string& id, RestartPolicy policy = RestartPolicy
   workload->agent = "A";
   workload->runtime = runtime;
   workload->restart_policy = policy;
-  if (id >= "5") workload->files = {{"/etc/x", File::Encoding::kText, "text"}};
+  if (id >= "5") workload->files.edit() = {{"/etc/x", File::Encoding::kText, "text"}};
   return WorkloadSpec::received(instance(id), std::move(workload)).value();
 }
 
@@ -130,7 +130,7 @@ TEST(ControlLoop, RemembersWhatItLastSaidOfItsInstance) {
 
 TEST(ControlLoop, ClearsAFolderThatAnEarlierSpecOfTheInstanceMade) {
   auto with_files = std::make_shared<Workload>(spec("1")->workload());
-  with_files->files = {{"/a", File::Encoding::kText, "x"}};
+  with_files->files.edit() = {{"/a", File::Encoding::kText, "x"}};
   ControlLoop loop(1, WorkloadSpec::unchecked(instance("1"), with_files));
   const auto first = find<CreateContainer>(loop.step(Create{}, {}));
   (void)loop.step(Created{first->token, ContainerId{"c1"}}, {});

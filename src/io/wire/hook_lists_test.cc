@@ -20,8 +20,9 @@ TEST(HookLists, AreReadAsTheyWereWritten) {
   workload->agent = "B";
   workload->runtime = "podman";
   workload->runtime_config = " kept as it is ";
-  workload->dependencies = {{"db", AddCondition::kRunning}, {"log", AddCondition::kSucceeded}};
-  workload->tags = {{"by", "hook"}, {"a", "b"}};
+  workload->dependencies.edit() = {{"db", AddCondition::kRunning},
+                                   {"log", AddCondition::kSucceeded}};
+  workload->tags.edit() = {{"by", "hook"}, {"a", "b"}};
   const UpdateWorkload lists{{WorkloadSpec::unchecked({{"no name!"}, {"1"}, {"A"}}, workload)},
                              {{{{"web"}, {"2"}, {"A"}}, {}}}};
   const auto read = decode_lists(encode_lists(lists));

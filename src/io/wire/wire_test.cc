@@ -70,19 +70,20 @@ WorkloadPtr workload() {
   made->runtime_config = text();
   made->restart_policy = one_of(RestartPolicy::kAlways);
   for (auto& name : texts())
-    made->dependencies.emplace(std::move(name), one_of(AddCondition::kFailed));
+    made->dependencies.edit().emplace(std::move(name), one_of(AddCondition::kFailed));
   made->tags = text_map();
   made->configs = text_map();
   made->files = several([] { return File{text(), one_of(File::Encoding::kBase64), text()}; });
-  made->access.allow_rules = several(access_rule);
-  made->access.deny_rules = several(access_rule);
+  made->access.edit().allow_rules = several(access_rule);
+  made->access.edit().deny_rules = several(access_rule);
   return made;
 }
 
 // The names and access rules of a spec are well-formed, whatever else it holds.
 WorkloadSpecPtr workload_spec() {
   Workload made = *workload();
-  made.access = {{StateRule{one_of(Operation::kReadWrite), {"a.*"}}}, {LogRule{{"w*", "x"}}}};
+  made.access.edit() = {{StateRule{one_of(Operation::kReadWrite), {"a.*"}}},
+                        {LogRule{{"w*", "x"}}}};
   if (maybe()) made.access = {};
   return *WorkloadSpec::received(valid_instance(), std::make_shared<const Workload>(made));
 }
@@ -484,10 +485,10 @@ TEST(Wire, ReplacesIllFormedTextOnItsWayOut) {
   const std::string bad = "a\xff";
   auto workload = std::make_shared<Workload>();
   workload->agent = workload->runtime = workload->runtime_config = bad;
-  workload->tags = workload->configs = {{bad, bad}};
-  workload->dependencies = {{bad, AddCondition::kRunning}};
-  workload->files = {{bad, File::Encoding::kText, bad}, {bad, File::Encoding::kBase64, bad}};
-  workload->access.allow_rules = {StateRule{Operation::kRead, {bad}}, LogRule{{bad}}};
+  workload->tags = workload->configs.edit() = {{bad, bad}};
+  workload->dependencies.edit() = {{bad, AddCondition::kRunning}};
+  workload->files.edit() = {{bad, File::Encoding::kText, bad}, {bad, File::Encoding::kBase64, bad}};
+  workload->access.edit().allow_rules = {StateRule{Operation::kRead, {bad}}, LogRule{{bad}}};
   CompleteState state;
   state.desired.api_version = bad;
   state.desired.workloads = Tree::Map().set(bad, WorkloadPtr(workload));
