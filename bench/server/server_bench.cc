@@ -34,7 +34,7 @@
 #include "bench/rpc/load.h"
 #include "bench/server/crowd.h"
 #include "bench/system/cluster.h"
-#include "io/store/memory_store.h"
+#include "io/store/forgetful_store.h"
 #include "io/wire/wire.h"
 #include "shell/log.h"
 #include "shell/server_shell.h"
@@ -458,7 +458,7 @@ class Inside final : shell::Strand,
   void answer(server::ConnectionNumber, const StateAgesResponse&) override {}
 
   std::deque<std::function<void()>> tasks_;
-  store::MemoryStore store_{*this, *this, *this, store::MemoryStore::kNoHistory};
+  store::ForgetfulStore store_{*this};
   shell::ServerShell shell_{*this, *this,  *this, *this,
                             *this, store_, *this, [](const std::string&) {}};
 };

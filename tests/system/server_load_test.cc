@@ -25,7 +25,7 @@
 #include "io/link/link_server.h"
 #include "io/rpc/http2/listener.h"
 #include "io/rpc/server.h"
-#include "io/store/memory_store.h"
+#include "io/store/forgetful_store.h"
 #include "io/wire/wire.h"
 #include "model/path.h"
 #include "shell/server_shell.h"
@@ -96,7 +96,7 @@ class Server {
   NoTrace trace_;
   host::IoLoop io_;
   shell::CoreThread core_;
-  store::MemoryStore store_{core_, core_, core_, store::MemoryStore::kNoHistory};
+  store::ForgetfulStore store_{core_};
   link::LinkServer link_{
       io_.executor(),
       core_,

@@ -1,6 +1,6 @@
 // ank-server: which parts it has and what is wired to what.
 //
-//   agents, ank --HTTP/2--> rpc::Server --> LinkServer --strand--> ServerShell --> MemoryStore
+//   agents, ank --HTTP/2--> rpc::Server --> LinkServer --strand--> ServerShell --> ForgetfulStore
 //
 // The main thread is io; the machine has a thread of its own.
 
@@ -26,7 +26,7 @@
 #include "io/link/security.h"
 #include "io/rpc/http2/listener.h"
 #include "io/rpc/server.h"
-#include "io/store/memory_store.h"
+#include "io/store/forgetful_store.h"
 #include "shell/server_shell.h"
 #include "shell/strand.h"
 
@@ -82,7 +82,7 @@ OrStop<int> serve(Prepared prepared, host::LogSink& log) {
   // The strand stops before anything that its tasks use goes.
   std::optional<shell::ServerShell> shell;
   shell::CoreThread core;
-  store::MemoryStore store(core, core, core, store::MemoryStore::kNoHistory);
+  store::ForgetfulStore store(core);
   link::LinkServer link(
       io.executor(), core, log,
       {.opened = [&](server::Opened event) { shell->opened(std::move(event)); },

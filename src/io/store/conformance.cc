@@ -252,7 +252,7 @@ TEST_P(StoreConformance, EveryKindOfTreeComesBackAsItWas) {
   workload->agent = "agent_A";
   workload->runtime = "podman";
   workload->runtime_config = "image: nginx\n";
-  workload->tags = {{"owner", "me"}};
+  workload->tags.edit() = {{"owner", "me"}};
   const Tree::Map nested =
       Tree::Map()
           .set("list", Tree::List{Tree(), true, 7U, "x", Tree::List{}, Tree::Map()})

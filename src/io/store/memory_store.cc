@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "base/strings.h"
+#include "io/store/transaction_check.h"
 
 namespace tiphys::store {
 
@@ -15,19 +16,6 @@ using shell::Revision;
 using shell::StoreWrite;
 
 namespace {
-
-Status check(const shell::Transaction& transaction) {
-  if (transaction.bind_to_lease && !transaction.fence)
-    return fail(Code::kInvalidArgument, "a transaction binds its writes to no lease");
-  std::set<std::string_view> keys;
-  for (const auto& write : transaction.writes) {
-    if (write.key.empty()) return fail(Code::kInvalidArgument, "a transaction writes an empty key");
-    if (!keys.insert(write.key).second)
-      return fail(Code::kInvalidArgument,
-                  concat("a transaction writes the key '", write.key, "' twice"));
-  }
-  return {};
-}
 
 Status lease_ended(LeaseId lease) {
   return fail(Code::kNotFound, concat("the lease ", std::to_string(lease), " has ended"));
@@ -73,14 +61,11 @@ Revision MemoryStore::version_of(const std::string& key) const {
 }
 
 Result<Revision> MemoryStore::execute(shell::Transaction transaction) {
-  TIPHYS_REQUIRE(check(transaction));
+  TIPHYS_REQUIRE(check_form(transaction));
   if (transaction.fence && find_lease(*transaction.fence) == nullptr)
     return fail(Code::kFailedPrecondition, lease_ended(*transaction.fence).error().message);
   for (const auto& condition : transaction.conditions)
-    if (const Revision version = version_of(condition.key); version != condition.version)
-      return fail(Code::kAborted,
-                  concat("the key '", condition.key, "' has version ", std::to_string(version),
-                         " instead of ", std::to_string(condition.version)));
+    TIPHYS_REQUIRE(check_condition(condition, version_of(condition.key)));
   return record(std::move(transaction.writes),
                 transaction.bind_to_lease ? transaction.fence : std::nullopt);
 }

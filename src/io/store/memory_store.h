@@ -24,8 +24,6 @@ namespace tiphys::store {
 class MemoryStore final : public shell::Store {
  public:
   static constexpr std::size_t kDefaultHistory = 16'384;
-  // For a store that nobody watches: it holds what is, and nothing that was.
-  static constexpr std::size_t kNoHistory = 0;
 
   // The history holds the newest commits that make at most so many writes together.
   MemoryStore(shell::Strand& strand, shell::Clock& clock, shell::Timers& timers,
