@@ -2,18 +2,13 @@
 
 // The programs that share one file, each with its own main function.
 
-#include <chrono>
 #include <string>
 #include <vector>
 
 #include "apps/arguments.h"
-#include "base/instant.h"
 #include "io/host/log_sink.h"
 
 namespace tiphys::apps {
-
-// After that a program has started, and its memory can do without what only the start needed.
-inline constexpr Duration kStartTime = std::chrono::seconds(1);
 
 int ank_server_main(int argc, char** argv);
 int ank_agent_main(int argc, char** argv);

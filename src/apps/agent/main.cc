@@ -17,12 +17,12 @@
 #include <utility>
 
 #include "apps/agent_options.h"
+#include "apps/page_saver.h"
 #include "apps/programs.h"
 #include "base/strings.h"
 #include "base/version.h"
 #include "io/control/pipe_interfaces.h"
 #include "io/folders/disk_folders.h"
-#include "io/host/code_pages.h"
 #include "io/host/io_loop.h"
 #include "io/host/log_sink.h"
 #include "io/host/process.h"
@@ -131,6 +131,7 @@ OrStop<int> run(Prepared prepared, host::LogSink& log) {
   // The strand stops before anything that its tasks use goes.
   std::optional<shell::AgentShell> shell;
   shell::CoreThread core;
+  PageSaver page_saver(core);
   shell::WorkerThreads workers(core, kWorkers);
   host::Resolver resolver(workers);
 
@@ -157,8 +158,16 @@ OrStop<int> run(Prepared prepared, host::LogSink& log) {
   link::AgentClient link(
       io.executor(), core, log, std::move(connector), {options.server_url},
       {.hello = {options.name.value, std::string(kVersion), options.tags}},
-      {.connected = [&] { shell->connected(); },
-       .disconnected = [&](bool cleanly) { shell->disconnected(cleanly); },
+      {.connected =
+           [&] {
+             shell->connected();
+             page_saver.worked();
+           },
+       .disconnected =
+           [&](bool cleanly) {
+             shell->disconnected(cleanly);
+             page_saver.worked();
+           },
        .received = [&](FromServer&& message) { return shell->received(std::move(message)); },
        .fatal =
            [&](std::string why) {
@@ -179,7 +188,10 @@ OrStop<int> run(Prepared prepared, host::LogSink& log) {
                                              {kube::kKubeRuntime, &kube_runtime}},
       folders);
   LoadSampler sampler(core, log, *shell);
-  core.post([&] { sampler.sample(); });
+  core.post([&] {
+    sampler.sample();
+    page_saver.worked();
+  });
   log.info("Awaiting commands from the server ...",
            {{"name", options.name.value}, {"server", options.server_url}, {"version", kVersion}});
   io.post([&] { link.start(); });
@@ -189,7 +201,6 @@ OrStop<int> run(Prepared prepared, host::LogSink& log) {
     log.info("ank-agent ends; its workloads go on", {{"signal", signal}});
     io.stop();
   });
-  core.after(kStartTime, [] { host::release_code_pages(); });
   io.run();
   core.stop();
   if (reason) return tl::unexpected(*std::move(reason));

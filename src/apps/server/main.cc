@@ -10,12 +10,12 @@
 #include <string>
 #include <utility>
 
+#include "apps/page_saver.h"
 #include "apps/programs.h"
 #include "apps/server_options.h"
 #include "base/strings.h"
 #include "base/version.h"
 #include "io/hooks/hook_runner.h"
-#include "io/host/code_pages.h"
 #include "io/host/io_loop.h"
 #include "io/host/log_sink.h"
 #include "io/host/process.h"
@@ -82,23 +82,31 @@ OrStop<int> serve(Prepared prepared, host::LogSink& log) {
   // The strand stops before anything that its tasks use goes.
   std::optional<shell::ServerShell> shell;
   shell::CoreThread core;
+  PageSaver page_saver(core);
   store::ForgetfulStore store(core);
-  link::LinkServer link(
-      io.executor(), core, log,
-      {.opened = [&](server::Opened event) { shell->opened(std::move(event)); },
-       .closed = [&](server::ConnectionNumber connection) { shell->closed(connection); },
-       .received =
-           [&](server::ConnectionNumber connection, ToServer&& message) {
-             return shell->received(connection, std::move(message));
-           },
-       .dry_run_asked =
-           [&](server::ConnectionNumber call, DryRunRequest&& request) {
-             return shell->dry_run_asked(call, std::move(request));
-           },
-       .state_ages_asked =
-           [&](server::ConnectionNumber call, StateAgesRequest&& request) {
-             return shell->state_ages_asked(call, std::move(request));
-           }});
+  link::LinkServer link(io.executor(), core, log,
+                        {.opened =
+                             [&](server::Opened event) {
+                               shell->opened(std::move(event));
+                               page_saver.worked();
+                             },
+                         .closed =
+                             [&](server::ConnectionNumber connection) {
+                               shell->closed(connection);
+                               page_saver.worked();
+                             },
+                         .received =
+                             [&](server::ConnectionNumber connection, ToServer&& message) {
+                               return shell->received(connection, std::move(message));
+                             },
+                         .dry_run_asked =
+                             [&](server::ConnectionNumber call, DryRunRequest&& request) {
+                               return shell->dry_run_asked(call, std::move(request));
+                             },
+                         .state_ages_asked =
+                             [&](server::ConnectionNumber call, StateAgesRequest&& request) {
+                               return shell->state_ages_asked(call, std::move(request));
+                             }});
   rpc::Server rpc_server(io.executor(), log);
   hooks::ProgramRunner hook_runner(io.executor(), core, log);
 
@@ -118,7 +126,10 @@ OrStop<int> serve(Prepared prepared, host::LogSink& log) {
         });
       },
       shell::Hooks{std::move(prepared.options.hooks), &hook_runner});
-  core.post([&, state = std::move(prepared.state)] { shell->start(state); });
+  core.post([&, state = std::move(prepared.state)] {
+    shell->start(state);
+    page_saver.worked();
+  });
   log.info("ank-server listens", {{"address", (*listener)->address()}, {"version", kVersion}});
   rpc_server.listen(std::move(*listener), link.listen_options());
 
@@ -126,7 +137,6 @@ OrStop<int> serve(Prepared prepared, host::LogSink& log) {
     log.info("ank-server ends", {{"signal", signal}});
     rpc_server.close(kDrainTime, [&] { io.stop(); });
   });
-  core.after(kStartTime, [] { host::release_code_pages(); });
   io.run();
   core.stop();
   if (reason) return tl::unexpected(*std::move(reason));

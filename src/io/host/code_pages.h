@@ -1,6 +1,6 @@
 #pragma once
 
-// Memory that only the start of a program needed.
+// Memory that an idle program does not need.
 
 namespace tiphys::host {
 
