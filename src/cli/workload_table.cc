@@ -13,6 +13,7 @@ namespace tiphys::cli {
 namespace {
 
 std::optional<ExecutionState> read_execution_state(const Tree& tree) {
+  if (const auto whole = tree.object<ExecutionState>()) return *whole;
   const auto phase = phase_of(string_at(tree, "state"), string_at(tree, "subState"));
   if (!phase) return std::nullopt;
   return ExecutionState(*phase, string_at(tree, "additionalInfo"));

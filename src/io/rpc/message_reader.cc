@@ -12,6 +12,10 @@ namespace tiphys::rpc {
 
 namespace {
 
+// A peer that has sent this part of what it announced is given the room for the rest: growing step by step would copy a
+// large message several times, and whoever only announces one should not have its memory.
+constexpr std::size_t kShareBelieved = 8;
+
 Error too_large(std::string_view what, std::size_t limit) {
   return {Code::kResourceExhausted, "received message larger than the limit: " + std::string(what) +
                                         ", the limit is " + std::to_string(limit) + " bytes"};
@@ -73,6 +77,7 @@ Result<std::size_t> MessageReader::push(std::string_view bytes) {
     return fail(Code::kResourceExhausted,
                 "the memory for messages that are being received is used up; try again later");
   held_ += part;
+  if (body_.size() + part >= length_ / kShareBelieved) body_.reserve(length_);
   body_.append(bytes.substr(taken, part));
   if (body_.size() == length_) TIPHYS_REQUIRE(finish());
   return taken + part;

@@ -1,6 +1,7 @@
 #include "io/rpc/message_reader.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <rapidcheck.h>
 #include <zlib.h>
 
@@ -100,6 +101,19 @@ TEST_F(Reading, HoldsNoMoreThanHasArrived) {
   const auto more = reader.push(std::string_view(bytes).substr(105, 1));
   ASSERT_FALSE(more);
   EXPECT_EQ(more.error().code, Code::kResourceExhausted);
+}
+
+TEST_F(Reading, AnAnnouncementAloneTakesNoMemory) {
+  constexpr std::size_t kLarge = 64 * kMiB;
+  MessageReader reader(kLarge, std::make_shared<ReceiveBudget>(kLarge));
+  const auto bytes_in_use = [] {
+    const auto info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+  };
+  const std::size_t before = bytes_in_use();
+  EXPECT_TRUE(reader.push(MessageHead(kLarge).bytes()));
+  EXPECT_TRUE(reader.push(std::string(kLarge / 16, 'x')));
+  EXPECT_LE(bytes_in_use(), before + kLarge / 4);
 }
 
 TEST_F(Reading, GivesTheBudgetBack) {

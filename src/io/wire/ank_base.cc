@@ -124,26 +124,26 @@ void to_wire(const Response& response, ank_base::Response& wire) {
       [&](const EventsCancelAccepted&) { wire.mutable_eventscancelaccepted(); });
 }
 
-Result<Response> from_wire(const ank_base::Response& wire) {
-  Response response{wire.requestid(), {}};
-  switch (wire.ResponseContent_case()) {
+Result<Response> from_wire(const Kept<ank_base::Response>& wire) {
+  Response response{wire->requestid(), {}};
+  switch (wire->ResponseContent_case()) {
     case ank_base::Response::kError:
-      response.content = from_wire(wire.error());
+      response.content = from_wire(wire->error());
       return response;
     case ank_base::Response::kCompleteStateResponse:
-      response.content = from_wire(wire.completestateresponse());
+      response.content = from_wire(part_of(wire, wire->completestateresponse()));
       return response;
     case ank_base::Response::kUpdateStateSuccess:
-      response.content = from_wire(wire.updatestatesuccess());
+      response.content = from_wire(wire->updatestatesuccess());
       return response;
     case ank_base::Response::kLogsRequestAccepted:
-      response.content = from_wire(wire.logsrequestaccepted());
+      response.content = from_wire(wire->logsrequestaccepted());
       return response;
     case ank_base::Response::kLogEntriesResponse:
-      response.content = from_wire(wire.logentriesresponse());
+      response.content = from_wire(wire->logentriesresponse());
       return response;
     case ank_base::Response::kLogsStopResponse:
-      response.content = from_wire(wire.logsstopresponse());
+      response.content = from_wire(wire->logsstopresponse());
       return response;
     case ank_base::Response::kLogsCancelAccepted:
       response.content = LogsCancelAccepted{};
@@ -197,10 +197,10 @@ void to_wire(const CompleteStateResponse& response, ank_base::CompleteStateRespo
   if (response.altered_fields) to_wire(*response.altered_fields, *wire.mutable_alteredfields());
 }
 
-CompleteStateResponse from_wire(const ank_base::CompleteStateResponse& wire) {
-  Answer answer = answer_from_wire(wire.completestate());
+CompleteStateResponse from_wire(const Kept<ank_base::CompleteStateResponse>& wire) {
+  Answer answer = answer_from_wire(part_of(wire, wire->completestate()));
   CompleteStateResponse response{std::move(answer.complete_state), std::nullopt, answer.empties};
-  if (wire.has_alteredfields()) response.altered_fields = from_wire(wire.alteredfields());
+  if (wire->has_alteredfields()) response.altered_fields = from_wire(wire->alteredfields());
   return response;
 }
 

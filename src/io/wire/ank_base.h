@@ -1,13 +1,14 @@
 #pragma once
 
 // Package ank_base <-> model, one pair of functions per message. A from_wire that cannot fail returns its value; the
-// others say what is missing.
+// others say what is missing. What is Kept may be read from later.
 
 #include <map>
 #include <string>
 
 #include "ank_base.pb.h"
 #include "base/result.h"
+#include "io/wire/kept.h"
 #include "model/messages.h"
 
 namespace tiphys::wire {
@@ -16,7 +17,7 @@ void to_wire(const Request& request, ank_base::Request& wire);
 Result<Request> from_wire(const ank_base::Request& wire);
 
 void to_wire(const Response& response, ank_base::Response& wire);
-Result<Response> from_wire(const ank_base::Response& wire);
+Result<Response> from_wire(const Kept<ank_base::Response>& wire);
 
 void to_wire(const ErrorResponse& error, ank_base::Error& wire);
 ErrorResponse from_wire(const ank_base::Error& wire);
@@ -31,7 +32,7 @@ void to_wire(const CompleteStateRequest& request, ank_base::CompleteStateRequest
 CompleteStateRequest from_wire(const ank_base::CompleteStateRequest& wire);
 
 void to_wire(const CompleteStateResponse& response, ank_base::CompleteStateResponse& wire);
-CompleteStateResponse from_wire(const ank_base::CompleteStateResponse& wire);
+CompleteStateResponse from_wire(const Kept<ank_base::CompleteStateResponse>& wire);
 
 void to_wire(const AlteredFields& altered, ank_base::AlteredFields& wire);
 AlteredFields from_wire(const ank_base::AlteredFields& wire);

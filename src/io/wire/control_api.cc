@@ -32,14 +32,14 @@ void to_wire(const FromAnkaios& message, control_api::FromAnkaios& wire) {
       [&](const ConnectionClosed& closed) { to_wire(closed, *wire.mutable_connectionclosed()); });
 }
 
-Result<FromAnkaios> from_wire(const control_api::FromAnkaios& wire) {
-  switch (wire.FromAnkaiosEnum_case()) {
+Result<FromAnkaios> from_wire(const Kept<control_api::FromAnkaios>& wire) {
+  switch (wire->FromAnkaiosEnum_case()) {
     case control_api::FromAnkaios::kResponse:
-      return from_wire(wire.response());
+      return from_wire(part_of(wire, wire->response()));
     case control_api::FromAnkaios::kControlInterfaceAccepted:
       return ControlInterfaceAccepted{};
     case control_api::FromAnkaios::kConnectionClosed:
-      return from_wire(wire.connectionclosed());
+      return from_wire(wire->connectionclosed());
     case control_api::FromAnkaios::FROMANKAIOSENUM_NOT_SET:
       break;
   }

@@ -4,6 +4,7 @@
 
 #include "base/result.h"
 #include "control_api.pb.h"
+#include "io/wire/kept.h"
 #include "model/messages.h"
 
 namespace tiphys::wire {
@@ -12,7 +13,7 @@ void to_wire(const ToAnkaios& message, control_api::ToAnkaios& wire);
 Result<ToAnkaios> from_wire(const control_api::ToAnkaios& wire);
 
 void to_wire(const FromAnkaios& message, control_api::FromAnkaios& wire);
-Result<FromAnkaios> from_wire(const control_api::FromAnkaios& wire);
+Result<FromAnkaios> from_wire(const Kept<control_api::FromAnkaios>& wire);
 
 void to_wire(const ControlInterfaceHello& hello, control_api::Hello& wire);
 ControlInterfaceHello from_wire(const control_api::Hello& wire);

@@ -88,20 +88,20 @@ void to_wire(const FromServer& message, grpc_api::FromServer& wire) {
       });
 }
 
-Result<FromServer> from_wire(const grpc_api::FromServer& wire) {
-  switch (wire.FromServerEnum_case()) {
+Result<FromServer> from_wire(const Kept<grpc_api::FromServer>& wire) {
+  switch (wire->FromServerEnum_case()) {
     case grpc_api::FromServer::kUpdateWorkload:
-      return from_wire(wire.updateworkload());
+      return from_wire(wire->updateworkload());
     case grpc_api::FromServer::kUpdateWorkloadState:
-      return from_wire(wire.updateworkloadstate());
+      return from_wire(wire->updateworkloadstate());
     case grpc_api::FromServer::kResponse:
-      return from_wire(wire.response());
+      return from_wire(part_of(wire, wire->response()));
     case grpc_api::FromServer::kServerHello:
-      return from_wire(wire.serverhello());
+      return from_wire(wire->serverhello());
     case grpc_api::FromServer::kLogsRequest:
-      return from_wire(wire.logsrequest());
+      return from_wire(wire->logsrequest());
     case grpc_api::FromServer::kLogsCancelRequest:
-      return from_wire(wire.logscancelrequest());
+      return from_wire(wire->logscancelrequest());
     case grpc_api::FromServer::FROMSERVERENUM_NOT_SET:
       break;
   }

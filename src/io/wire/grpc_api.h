@@ -4,6 +4,7 @@
 
 #include "base/result.h"
 #include "grpc_api.pb.h"
+#include "io/wire/kept.h"
 #include "model/messages.h"
 
 namespace tiphys::wire {
@@ -12,7 +13,7 @@ void to_wire(const ToServer& message, grpc_api::ToServer& wire);
 Result<ToServer> from_wire(const grpc_api::ToServer& wire);
 
 void to_wire(const FromServer& message, grpc_api::FromServer& wire);
-Result<FromServer> from_wire(const grpc_api::FromServer& wire);
+Result<FromServer> from_wire(const Kept<grpc_api::FromServer>& wire);
 
 void to_wire(const AgentHello& hello, grpc_api::AgentHello& wire);
 AgentHello from_wire(const grpc_api::AgentHello& wire);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -225,6 +226,45 @@ TEST(Presence, OnlySetScalarsOfAWorkloadHaveAKey) {
   workloads["w"].set_restartpolicy(ank_base::NEVER);
   EXPECT_EQ(get(received(wire), parse_path("desiredState.workloads.w")),
             Tree(Tree::Map().set("agent", "").set("restartPolicy", "NEVER")));
+}
+
+CompleteStateResponse received_answer(const ank_base::CompleteState& state) {
+  grpc_api::FromServer wire;
+  *wire.mutable_response()->mutable_completestateresponse()->mutable_completestate() = state;
+  auto message = decode_from_server(wire.SerializeAsString());
+  return std::get<CompleteStateResponse>(std::get<Response>(*std::move(message)).content);
+}
+
+TEST(Presence, AWorkloadOfAnAnswerIsReadWhenItIsAskedFor) {
+  ank_base::CompleteState wire;
+  auto& workload = (*wire.mutable_desiredstate()->mutable_workloads()->mutable_workloads())["w"];
+  workload.set_agent("a");
+  workload.set_restartpolicy(ank_base::NEVER);
+  (*workload.mutable_tags()->mutable_tags())["key"] = "value";
+  const CompleteStateResponse response = received_answer(wire);
+  const auto read = get(response.complete_state, parse_path("desiredState.workloads.w"));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->child("agent"), Tree("a"));
+  EXPECT_EQ(read->child("runtime"), std::nullopt);
+  EXPECT_EQ(read->child("restartPolicy"), Tree("NEVER"));
+  EXPECT_EQ(*read, Tree(Tree::Map()
+                            .set("agent", "a")
+                            .set("restartPolicy", "NEVER")
+                            .set("tags", Tree::Map().set("key", "value"))));
+  EXPECT_EQ(response.empties, Empties::kOmit);
+}
+
+TEST(Presence, OneEmptyCollectionOfAWorkloadSaysThatAnAnswerShowsThem) {
+  for (const auto& set : std::vector<std::function<void(ank_base::Workload&)>>{
+           [](auto& workload) { workload.mutable_configs(); },
+           [](auto& workload) { workload.mutable_controlinterfaceaccess(); },
+           [](auto& workload) { workload.mutable_dependencies(); },
+           [](auto& workload) { workload.mutable_files(); },
+           [](auto& workload) { workload.mutable_tags(); }}) {
+    ank_base::CompleteState wire;
+    set((*wire.mutable_effectivestate()->mutable_workloads()->mutable_workloads())["w"]);
+    EXPECT_EQ(received_answer(wire).empties, Empties::kKeep);
+  }
 }
 
 TEST(Presence, TheTagsOfAnAgentHaveAKeyWhenTheyAreSet) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -233,9 +235,24 @@ void agent_to_wire(const Tree& tree, Empties empties, ank_base::AgentAttributes&
 // A Tree holds no negative numbers; the lower half of an unknown one is enough to say what was received.
 Tree unknown_number(int value) { return Tree(static_cast<std::uint32_t>(value)); }
 
+bool has_empty_collection(const ank_base::Workload& wire) {
+  const auto& access = wire.controlinterfaceaccess();
+  return (wire.has_configs() && wire.configs().configs().empty()) ||
+         (wire.has_controlinterfaceaccess() && access.allowrules().empty() &&
+          access.denyrules().empty()) ||
+         (wire.has_dependencies() && wire.dependencies().dependencies().empty()) ||
+         (wire.has_files() && wire.files().files().empty()) ||
+         (wire.has_tags() && wire.tags().tags().empty());
+}
+
 class Reader {
+  using Entries = std::vector<std::pair<std::string, Tree>>;
+
  public:
   explicit Reader(Empties agent_tags) : agent_tags_(agent_tags) {}
+  // Workloads keep the message and are read on demand.
+  Reader(Empties agent_tags, Kept<ank_base::CompleteState> message)
+      : agent_tags_(agent_tags), message_(std::move(message)) {}
 
   // True once an empty collection was met that was set all the same.
   [[nodiscard]] bool met_empties() const { return met_empties_; }
@@ -251,6 +268,27 @@ class Reader {
     return entries;
   }
 
+  // The most frequent message: its fields are read in the order of their names, for one go at the map.
+  Tree::Map fields_of(const ank_base::Workload& wire) {
+    Entries entries;
+    entries.reserve(9);
+    const auto add_collection = [&](const char* key, auto collection) {
+      if (!collection.empty()) entries.emplace_back(key, std::move(collection));
+    };
+    if (wire.has_agent()) entries.emplace_back("agent", wire.agent());
+    if (wire.has_configs()) add_collection("configs", read_map(wire.configs().configs()));
+    if (wire.has_controlinterfaceaccess())
+      add_collection("controlInterfaceAccess", read(wire.controlinterfaceaccess()));
+    if (wire.has_dependencies())
+      add_collection("dependencies", read_map(wire.dependencies().dependencies()));
+    if (wire.has_files()) add_collection("files", read_list(wire.files().files()));
+    if (wire.has_restartpolicy()) entries.emplace_back("restartPolicy", read(wire.restartpolicy()));
+    if (wire.has_runtime()) entries.emplace_back("runtime", wire.runtime());
+    if (wire.has_runtimeconfig()) entries.emplace_back("runtimeConfig", wire.runtimeconfig());
+    if (wire.has_tags()) add_collection("tags", read_map(wire.tags().tags()));
+    return Tree::Map::of_sorted(std::move(entries));
+  }
+
  private:
   // The map with the collection under that key, unless it is empty.
   Tree::Map with(Tree::Map entries, const char* key, Tree::Map collection) {
@@ -258,8 +296,6 @@ class Reader {
     met_empties_ = true;
     return entries;
   }
-
-  using Entries = std::vector<std::pair<std::string, Tree>>;
 
   // The entries of a map of the wire come in no order.
   template <class Messages>
@@ -307,26 +343,7 @@ class Reader {
     return entries;
   }
 
-  // The most frequent message: its fields are read in the order of their names, for one go at the map.
-  Tree read(const ank_base::Workload& wire) {
-    Entries entries;
-    const auto add_collection = [&](const char* key, auto collection) {
-      met_empties_ = met_empties_ || collection.empty();
-      if (!collection.empty()) entries.emplace_back(key, std::move(collection));
-    };
-    if (wire.has_agent()) entries.emplace_back("agent", wire.agent());
-    if (wire.has_configs()) add_collection("configs", read_map(wire.configs().configs()));
-    if (wire.has_controlinterfaceaccess())
-      add_collection("controlInterfaceAccess", read(wire.controlinterfaceaccess()));
-    if (wire.has_dependencies())
-      add_collection("dependencies", read_map(wire.dependencies().dependencies()));
-    if (wire.has_files()) add_collection("files", read_list(wire.files().files()));
-    if (wire.has_restartpolicy()) entries.emplace_back("restartPolicy", read(wire.restartpolicy()));
-    if (wire.has_runtime()) entries.emplace_back("runtime", wire.runtime());
-    if (wire.has_runtimeconfig()) entries.emplace_back("runtimeConfig", wire.runtimeconfig());
-    if (wire.has_tags()) add_collection("tags", read_map(wire.tags().tags()));
-    return Tree::Map::of_sorted(std::move(entries));
-  }
+  Tree read(const ank_base::Workload& wire);
 
   Tree::Map read(const ank_base::ControlInterfaceAccess& wire) {
     Tree::Map entries;
@@ -382,6 +399,8 @@ class Reader {
   Tree read(const ank_base::ExecutionsStatesForId& wire) { return read_map(wire.idstatemap()); }
 
   static Tree read(const ank_base::ExecutionState& wire) {
+    if (auto whole = from_wire(wire))
+      return std::make_shared<const ExecutionState>(*std::move(whole));
     Tree::Map entries;
     if (wire.has_additionalinfo()) entries = entries.set("additionalInfo", wire.additionalinfo());
     const int value = member_value(wire);
@@ -416,8 +435,33 @@ class Reader {
   }
 
   Empties agent_tags_;
+  Kept<ank_base::CompleteState> message_;  // null: all of it is read at once
   bool met_empties_ = false;
 };
+
+class ReceivedWorkload final : public Tree::Object {
+ public:
+  explicit ReceivedWorkload(Kept<ank_base::Workload> wire) : wire_(std::move(wire)) {}
+
+  [[nodiscard]] std::optional<Tree> field(std::string_view key) const override {
+    // These two are asked for with every line of a list.
+    if (key == "agent" && wire_->has_agent()) return wire_->agent();
+    if (key == "runtime" && wire_->has_runtime()) return wire_->runtime();
+    return Tree(Reader(Empties::kOmit).fields_of(*wire_)).child(key);
+  }
+  [[nodiscard]] Tree::Map fields(Empties) const override {
+    return Reader(Empties::kOmit).fields_of(*wire_);
+  }
+
+ private:
+  Kept<ank_base::Workload> wire_;
+};
+
+Tree Reader::read(const ank_base::Workload& wire) {
+  met_empties_ = met_empties_ || has_empty_collection(wire);
+  if (message_ == nullptr) return fields_of(wire);
+  return std::make_shared<const ReceivedWorkload>(part_of(message_, wire));
+}
 
 }  // namespace
 
@@ -444,9 +488,9 @@ Tree update_from_wire(const ank_base::CompleteState& wire) {
   return Reader(Empties::kKeep).read(wire);
 }
 
-Answer answer_from_wire(const ank_base::CompleteState& wire) {
-  Reader reader(Empties::kOmit);
-  Tree complete_state = reader.read(wire);
+Answer answer_from_wire(const Kept<ank_base::CompleteState>& wire) {
+  Reader reader(Empties::kOmit, wire);
+  Tree complete_state = reader.read(*wire);
   return {std::move(complete_state), reader.met_empties() ? Empties::kKeep : Empties::kOmit};
 }
 

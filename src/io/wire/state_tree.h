@@ -8,6 +8,7 @@
 // configs, access rules) are set as well.
 
 #include "ank_base.pb.h"
+#include "io/wire/kept.h"
 #include "model/tree.h"
 
 namespace tiphys::wire {
@@ -19,11 +20,12 @@ void to_wire(const Tree& complete_state, Empties empties, ank_base::CompleteStat
 // knows stand in the tree as numbers, a config item without a value as null: whoever reads the tree says so.
 Tree update_from_wire(const ank_base::CompleteState& wire);
 
-// The state of an answer, and whether it shows its empty collections.
+// The state of an answer, and whether it shows its empty collections. Workloads become trees when somebody looks into
+// them: a state may hold very many, and most readers want a field or two of each. Until then the tree keeps the message.
 struct Answer {
   Tree complete_state;
   Empties empties;
 };
-Answer answer_from_wire(const ank_base::CompleteState& wire);
+Answer answer_from_wire(const Kept<ank_base::CompleteState>& wire);
 
 }  // namespace tiphys::wire

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "base/strings.h"
@@ -15,6 +16,7 @@
 #include "io/wire/control_api.h"
 #include "io/wire/errors.h"
 #include "io/wire/grpc_api.h"
+#include "io/wire/kept.h"
 #include "io/wire/log_batches.h"
 #include "io/wire/serialise.h"
 #include "io/wire/tiphys_ext.h"
@@ -33,15 +35,19 @@ std::string encode_as(const Message& message) {
 template <class Message, class Wire>
 Result<Message> decode_as(std::string_view name, std::string_view bytes) {
   silence_the_library();
-  google::protobuf::Arena arena;
-  auto* wire = google::protobuf::Arena::CreateMessage<Wire>(&arena);
+  auto arena = std::make_shared<google::protobuf::Arena>();
+  auto* wire = google::protobuf::Arena::CreateMessage<Wire>(arena.get());
   if (bytes.size() > std::numeric_limits<int>::max() ||
       !wire->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     return unusable(
         concat(name,
                ": the bytes are not a well-formed message: they are cut short or broken, "
                "hold text that is not UTF-8, or nest too deeply"));
-  return from_wire(*wire);
+  const Kept<Wire> kept(std::move(arena), wire);
+  if constexpr (requires { from_wire(kept); })
+    return from_wire(kept);
+  else
+    return from_wire(*kept);
 }
 
 // The list in a message that may be cut anywhere; null when there is none.
