@@ -339,4 +339,6 @@ class PodmanCase(Case):
         for agent in self.agents:
             left = podman("ps", "--all", "--quiet", "--filter", f"label=agent={agent}").split()
             if left:
-                podman("rm", "--force", "--time", "0", *left)
+                # First: of a container that somebody was stopping who was killed, rm removes the record and leaves the process.
+                podman("stop", "--ignore", "--time", "0", *left)
+                podman("rm", "--force", "--ignore", "--time", "0", *left)
