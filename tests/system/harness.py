@@ -340,5 +340,5 @@ class PodmanCase(Case):
             left = podman("ps", "--all", "--quiet", "--filter", f"label=agent={agent}").split()
             if left:
                 # First: of a container that somebody was stopping who was killed, rm removes the record and leaves the process.
-                podman("stop", "--ignore", "--time", "0", *left)
+                podman("stop", "--ignore", "--time", "0", *left, check=False)       # what is paused does not stop, but is killed
                 podman("rm", "--force", "--ignore", "--time", "0", *left)
