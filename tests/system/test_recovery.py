@@ -39,6 +39,21 @@ class Recovery(harness.PodmanCase):
         self.assertEqual(containers(agent.agent_name), {})
         self.assertTrue(again.lives())
 
+    def test_agent_is_killed_while_a_container_takes_its_time_to_stop(self):
+        """What it began goes on without it, though podman has a warning to give and nobody reads it."""
+        server = self.server()
+        agent = self.agent(server)
+        name = agent.agent_name
+        # The first process of a container ignores a signal that it did not ask for.
+        self.apply(server, {"slow": workload(name, options=["--stop-signal=TERM", "--stop-timeout=2"])})
+        self.wait_for(server, slow="Running(Ok)")
+        self.ank(server, "--no-wait", "delete", "workload", "slow")
+        self.wait_until(lambda: containers(name)["slow"]["State"] == "stopping", "podman stops it")
+        agent.kill()
+        self.wait_until(lambda: containers(name)["slow"]["State"] == "exited", "it has stopped")
+        self.restarted(server, agent)
+        self.wait_until(lambda: containers(name) == {}, "it is removed")
+
     # [stest->swdd~agent-existing-workloads-replace-updated~2]
     def test_changes_while_the_agent_is_away(self):
         server = self.server()

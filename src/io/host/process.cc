@@ -241,15 +241,28 @@ Result<Descriptor> input_of(const ProcessSpec& spec) {
   return memory;
 }
 
-struct Pipe {
-  Descriptor read;
-  Descriptor write;
+// Where a child writes to.
+enum class Medium : std::uint8_t {
+  kPipe,    // can be read at any time
+  kMemory,  // read when the child has ended; stays whole for the child when we go
 };
 
-Result<Pipe> make_pipe(const ProcessSpec& spec) {
+struct Output {
+  Descriptor ours;
+  Descriptor of_child;
+};
+
+Result<Output> make_output(const ProcessSpec& spec, Medium medium) {
+  if (medium == Medium::kMemory) {
+    Descriptor memory(::memfd_create("output", MFD_CLOEXEC));
+    if (!memory.is_open()) return cannot_start(spec.program, "memory for its output", errno);
+    Descriptor of_child(::fcntl(memory.number(), F_DUPFD_CLOEXEC, 0));
+    if (!of_child.is_open()) return cannot_start(spec.program, "memory for its output", errno);
+    return Output{std::move(memory), std::move(of_child)};
+  }
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return cannot_start(spec.program, "pipe", errno);
-  Pipe pipe{Descriptor(ends[0]), Descriptor(ends[1])};
+  Output pipe{Descriptor(ends[0]), Descriptor(ends[1])};
   // Ours only: the child's end is another open file.
   ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
   return pipe;
@@ -279,7 +292,7 @@ Status check(const ProcessSpec& spec) {
   return {};
 }
 
-Result<Started> spawn(const ProcessSpec& spec) {
+Result<Started> spawn(const ProcessSpec& spec, Medium medium) {
   TIPHYS_REQUIRE(check(spec));
   const auto variables = environment_of(spec);
   TIPHYS_TRY(const std::string path, look_up(spec.program, variables));
@@ -292,8 +305,8 @@ Result<Started> spawn(const ProcessSpec& spec) {
   const auto environment_pointers = pointers_to(environment);
 
   TIPHYS_TRY(const Descriptor input, input_of(spec));
-  TIPHYS_TRY(Pipe out, make_pipe(spec));
-  TIPHYS_TRY(Pipe err, make_pipe(spec));
+  TIPHYS_TRY(Output out, make_output(spec, medium));
+  TIPHYS_TRY(Output err, make_output(spec, medium));
   std::vector<Descriptor> cgroups;
   std::vector<int> cgroup_numbers;
   for (const auto& file : spec.cgroups) {
@@ -303,8 +316,8 @@ Result<Started> spawn(const ProcessSpec& spec) {
   }
   std::vector<PassedDescriptor> descriptors = spec.descriptors;
   descriptors.push_back({input.number(), STDIN_FILENO});
-  descriptors.push_back({out.write.number(), STDOUT_FILENO});
-  descriptors.push_back({err.write.number(), STDERR_FILENO});
+  descriptors.push_back({out.of_child.number(), STDOUT_FILENO});
+  descriptors.push_back({err.of_child.number(), STDERR_FILENO});
   std::sort(descriptors.begin(), descriptors.end(),
             [](const auto& a, const auto& b) { return a.number < b.number; });
 
@@ -328,7 +341,7 @@ Result<Started> spawn(const ProcessSpec& spec) {
     error = errno;
   }
   if (pid < 0) return cannot_start(spec.program, "clone", error);
-  Started started{pid, Descriptor(pidfd), std::move(out.read), std::move(err.read)};
+  Started started{pid, Descriptor(pidfd), std::move(out.ours), std::move(err.ours)};
   if (child.failed_step != Step::kNone) {
     siginfo_t end{};
     ::waitid(P_PIDFD, static_cast<id_t>(pidfd), &end, WEXITED);
@@ -337,15 +350,40 @@ Result<Started> spawn(const ProcessSpec& spec) {
   return started;
 }
 
-// One of the two pipes that a child writes to.
+// The medium of a child of start().
+Medium medium_of(const ProcessSpec& spec) {
+  return spec.outlives_us ? Medium::kMemory : Medium::kPipe;
+}
+
+// One of the two outputs of a child.
 struct Capture {
-  Capture(const asio::any_io_executor& executor, Descriptor descriptor, std::size_t max)
-      : pipe(executor, descriptor.release()), limit(max) {}
+  Capture(const asio::any_io_executor& executor, Descriptor descriptor, Medium medium,
+          std::size_t max)
+      : pipe(executor), limit(max) {
+    if (medium == Medium::kPipe)
+      pipe.assign(descriptor.release());
+    else
+      memory = std::move(descriptor);
+  }
 
   void take(const char* bytes, std::size_t size) {
     const auto room = std::min(size, limit - text.size());
     text.append(bytes, room);
     was_cut = was_cut || room < size;
+  }
+
+  // All of it, once the child has ended.
+  void finish() {
+    if (pipe.is_open()) {
+      drain();
+      return;
+    }
+    struct stat status{};
+    if (::fstat(memory.number(), &status) != 0) return;
+    text.resize(std::min(static_cast<std::size_t>(status.st_size), limit));
+    const auto size = ::pread(memory.number(), text.data(), text.size(), 0);
+    text.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
+    was_cut = static_cast<std::size_t>(status.st_size) > text.size();
   }
 
   // What stands in the pipe now, and no more than fits into one: a grandchild may go on writing for ever. False at the
@@ -363,7 +401,8 @@ struct Capture {
     return true;
   }
 
-  asio::posix::stream_descriptor pipe;
+  asio::posix::stream_descriptor pipe;  // or
+  Descriptor memory;
   const std::size_t limit;
   std::string text;
   bool was_cut = false;
@@ -396,8 +435,8 @@ struct Processes::Impl : std::enable_shared_from_this<Impl> {
             std::function<void(Result<ProcessEnd>)> sink)
         : pid(started.pid),
           pidfd(executor, started.pidfd.release()),
-          out(executor, std::move(started.out), spec.max_output),
-          err(executor, std::move(started.err), spec.max_errors),
+          out(executor, std::move(started.out), medium_of(spec), spec.max_output),
+          err(executor, std::move(started.err), medium_of(spec), spec.max_errors),
           timer(executor),
           grace(spec.grace),
           outlives_us(spec.outlives_us),
@@ -429,8 +468,8 @@ struct Processes::Impl : std::enable_shared_from_this<Impl> {
   explicit Impl(asio::any_io_executor runs_on) : executor(std::move(runs_on)) {}
 
   void watch(ProcessNumber number, const ProcessPtr& process, std::optional<Duration> deadline) {
-    read(process, process->out);
-    read(process, process->err);
+    for (Capture* capture : {&process->out, &process->err})
+      if (capture->pipe.is_open()) read(process, *capture);
     await_end(number, process);
     if (deadline) arm(process, *deadline);
   }
@@ -471,8 +510,8 @@ struct Processes::Impl : std::enable_shared_from_this<Impl> {
     // While it is not reaped its group still is its own: what did not heed the order to end is not left behind.
     if (process->timed_out || process->cancelled) process->kill_group(SIGKILL);
     auto end = reap(process->pidfd.native_handle());
-    process->out.drain();
-    process->err.drain();
+    process->out.finish();
+    process->err.finish();
     process->close();
     processes.erase(number);
     if (process->cancelled) return process->done(fail(Code::kCancelled, "cancelled"));
@@ -682,7 +721,7 @@ ResourceLimit raise_descriptor_limit() {
 ProcessNumber Processes::start(const ProcessSpec& spec,
                                std::function<void(Result<ProcessEnd>)> done) {
   const auto number = ++impl_->last_number;
-  auto started = spawn(spec);
+  auto started = spawn(spec, medium_of(spec));
   if (!started) {
     asio::post(impl_->executor, [weak = std::weak_ptr(impl_), done = std::move(done),
                                  error = std::move(started).error()] {
@@ -699,7 +738,7 @@ ProcessNumber Processes::start(const ProcessSpec& spec,
 
 ProcessNumber Processes::follow(const ProcessSpec& spec, ProcessReader reader) {
   const auto number = ++impl_->last_number;
-  auto started = spawn(spec);
+  auto started = spawn(spec, Medium::kPipe);
   if (!started) {
     asio::post(impl_->executor, [weak = std::weak_ptr(impl_), done = std::move(reader.done),
                                  error = std::move(started).error()] {

@@ -64,7 +64,9 @@ struct ProcessSpec {
   // After that its group is told to end, and killed when it has not ended after a while more.
   std::optional<Duration> deadline = {};
   Duration grace = std::chrono::seconds(5);
-  bool outlives_us = false;  // else it is killed when its Processes go
+  // Else it is killed when its Processes go. One that outlives us can go on writing: a program of which an output breaks
+  // ends in the middle of its work.
+  bool outlives_us = false;
 };
 
 struct ProcessEnd {

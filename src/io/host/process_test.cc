@@ -347,6 +347,39 @@ TEST_F(ProcessTest, WhoGoesKillsItsProcessesOrLeavesThem) {
   context_.run();
 }
 
+TEST_F(ProcessTest, WhoIsLeftCanGoOnWriting) {
+  processes_.emplace(context_.get_executor());
+  auto spec = shell(concat(
+      "echo $$ > ", folder_.path("begun"), "; while ! [ -e ", folder_.path("go"),
+      " ]; do sleep 0.01; done; echo out; echo err >&2; echo yes > ", folder_.path("ended")));
+  spec.outlives_us = true;
+  processes_->start(spec, [](const Result<ProcessEnd>&) { FAIL() << "told"; });
+  await([&] { return !folder_.read("begun").empty(); });
+  processes_.reset();
+  folder_.write("go", "", 0600);
+  {
+    const auto stay = boost::asio::make_work_guard(context_);
+    await([&] { return folder_.read("ended") == "yes\n"; });
+  }
+  ::waitpid(std::stoi(folder_.read("begun")), nullptr, 0);
+  context_.restart();
+  context_.run();
+}
+
+TEST_F(ProcessTest, TellsWhatOneThatWouldOutliveUsWrote) {
+  processes_.emplace(context_.get_executor());
+  auto spec = shell("echo first; echo bad >&2; echo second");
+  spec.outlives_us = true;
+  spec.max_errors = 2;
+  std::optional<ProcessEnd> told;
+  processes_->start(spec, [&](const Result<ProcessEnd>& end) { told = *end; });
+  await([&] { return told.has_value(); });
+  EXPECT_EQ(told->out, "first\nsecond\n");
+  EXPECT_FALSE(told->out_was_cut);
+  EXPECT_EQ(told->err, "ba");
+  EXPECT_TRUE(told->err_was_cut);
+}
+
 class FollowTest : public ProcessTest {
  protected:
   FollowTest() { processes_.emplace(context_.get_executor()); }
