@@ -266,10 +266,15 @@ TEST_F(AgentShellTest, AsksEveryRuntimeWhatIsThereBeforeItStartsAnything) {
 TEST_F(AgentShellTest, ARuntimeThatCannotListIsWarnedAboutAndCountsAsEmpty) {
   node.connected();
   receive(ServerHello{{spec_of("nginx", "podman")}});
-  ScriptedRuntime::answer(podman.lists, fail(Code::kUnavailable, "no podman"));
   ScriptedRuntime::answer(kube.lists, Found{});
+  ScriptedRuntime::answer(podman.lists, fail(Code::kUnavailable, "no podman"));
   run();
-  EXPECT_EQ(log.lines, (Lines{"Could not get reusable running workloads: 'no podman'"}));
+  EXPECT_EQ(podman.taken_calls(), (Lines{"list agent_A"}));
+  pass(agent::kListAgain);
+  ScriptedRuntime::answer(podman.lists, fail(Code::kUnavailable, "no podman yet"));
+  run();
+  EXPECT_EQ(log.lines, (Lines{"Could not get reusable running workloads: 'no podman'",
+                              "Could not get reusable running workloads: 'no podman yet'"}));
   EXPECT_EQ(podman.taken_calls(), (Lines{"list agent_A", "create nginx"}));
 }
 

@@ -4,7 +4,7 @@
 //   state other.1.B Running(Ok) | response r1 | logs r1 web.1.A | stop logs r1
 //   listed podman web.1 c1 Running(Ok) | listed podman | list failed podman: broken pipe
 //   created web c1 | create failed web: no such image | deleted c1 | delete failed c1: busy | cleared web
-//   observed c1 Running(Ok) | timer web | timer sweep | timer removal
+//   observed c1 Running(Ok) | timer web | timer list | timer sweep | timer removal
 //   interface 1 said hello 1.0.0 | interface 1 asked r1 desiredState | interface 1 garbled
 //   interface 1 lost log entries of r1 | interface 1 not opened: no space
 //   lines c1 one two | lines end c1 | taken (by the link, the oldest lines)
@@ -192,8 +192,10 @@ class Player {
         [&](const workload::Watch& e) { watches_[e.container.value].push_back(e.token); },
         [&](const workload::ArmTimer& e) {
           const auto loop = workload::loop_of(e.token);
-          const std::string own =
-              e.after == kSweepPeriod || e.after == kSweepAfterFailure ? "sweep" : "removal";
+          const std::string own = e.after == kListAgain ? "list"
+                                  : e.after == kSweepPeriod || e.after == kSweepAfterFailure
+                                      ? "sweep"
+                                      : "removal";
           timers_[loop == 0 ? own : names_[loop]].push_back(e.token);
         },
         [&](const FetchLogs& e) { fetches_[e.container.value].push_back(e.fetch); },

@@ -57,6 +57,7 @@ FLOWS = {
     },
     "ServerHello": {
         "a listing that fails: nothing is found": "hello_listing_fails",
+        "a listing that fails once: asked again (ours)": "hello_listing_fails_once",
         "found running, the same instance: resumed": "hello_resume",
         "found ended well, the same instance: started again": "hello_reuse",
         "found ended well, dependencies not met: started again later": "hello_reuse_waits",
@@ -492,6 +493,17 @@ class StockServerFlows(Driven, stub.Case):
         self.podman.go_on()
         self.expect(*of("web.1", RUNNING))
         self.asked("run web.1 stub wait")
+
+    def test_hello_listing_fails_once(self):
+        self.running("web.1")
+        before = self.podman.ids()
+        self.worker.kill()
+        self.podman.fail("ps", "no luck", times=1)
+        self.drive_again(self.added("web.1"))
+        self.expect(*of("web.1", RUNNING))
+        self.logged("Could not get reusable running workloads: 'Error: no luck")
+        self.asked()
+        self.assertEqual(self.podman.ids(), before)
 
     def test_hello_resume(self):
         self.running("web.1")

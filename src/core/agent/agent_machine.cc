@@ -35,13 +35,7 @@ Effects AgentMachine::step(const Event& event, Instant now) {
       [&](const Disconnected& e) { disconnected(e.cleanly, now); },
       [&](const Received& e) { received(e.message, now); },
       [&](const Listed& e) { listing_answered(e.token, e.found, now); },
-      // [impl->swdd~agent-existing-workloads-finds-list~1]
-      [&](const ListFailed& e) {
-        has_failed_to_list_ = true;
-        effects_.emplace_back(
-            Warn{concat("Could not get reusable running workloads: '", e.cause, "'")});
-        listing_answered(e.token, {}, now);
-      },
+      [&](const ListFailed& e) { listing_failed(e, now); },
       [&](const ForLoop& e) { for_loop(e.event, now); },
       [&](const ForInterface& e) { perform(interfaces_.told(e.number, e.event)); },
       [&](const LoadSampled& e) {
@@ -131,6 +125,7 @@ void AgentMachine::received(const FromServer& message, Instant now) {
 void AgentMachine::server_hello(const ServerHello& hello, Instant now) {
   forget_states_of_others();
   arrival_.emplace();
+  arrival_->began = now;
   for (const auto& spec : hello.added)
     arrival_->wanted.insert_or_assign(spec->instance().workload.value, spec);
   for (const auto& [name, loop] : roster_) arrival_->managed.insert(name);
@@ -141,11 +136,11 @@ void AgentMachine::server_hello(const ServerHello& hello, Instant now) {
 
 // [impl->swdd~agent-existing-workloads-finds-list~1]
 // [impl->swdd~agent-facade-forwards-list-reusable-workloads-call~1]
-std::set<Token> AgentMachine::list_all_runtimes() {
-  std::set<Token> awaited;
+AgentMachine::Listings AgentMachine::list_all_runtimes() {
+  Listings awaited;
   for (const auto& runtime : settings_.runtimes) {
     const Token token = new_token();
-    awaited.insert(token);
+    awaited.emplace(token, runtime);
     effects_.emplace_back(ListWorkloads{token, runtime});
   }
   return awaited;
@@ -157,6 +152,22 @@ void AgentMachine::listing_answered(Token token, const std::vector<FoundWorkload
   if (!arrival_ || arrival_->awaited.erase(token) == 0) return;
   arrival_->found.insert(arrival_->found.end(), found.begin(), found.end());
   if (arrival_->awaited.empty()) finish_arrival(now);
+}
+
+// A runtime that cannot say what it has counts as empty, and what it has after all may be made anew. So the server's list
+// waits a little for a second answer; for one that was long in coming, everything else has waited long enough.
+// [impl->swdd~agent-existing-workloads-finds-list~1]
+void AgentMachine::listing_failed(const ListFailed& failure, Instant now) {
+  effects_.emplace_back(
+      Warn{concat("Could not get reusable running workloads: '", failure.cause, "'")});
+  if (arrival_ && arrival_->awaited.contains(failure.token) &&
+      now - arrival_->began < kListAgainWithin &&
+      arrival_->asked_again.insert(failure.token).second) {
+    effects_.emplace_back(workload::ArmTimer{failure.token, kListAgain});
+    return;
+  }
+  has_failed_to_list_ = true;
+  listing_answered(failure.token, {}, now);
 }
 
 void AgentMachine::finish_arrival(Instant now) {
@@ -507,6 +518,11 @@ void AgentMachine::for_loop(const workload::Event& event, Instant now) {
     sweep();
     return;
   }
+  if (arrival_)
+    if (const auto again = arrival_->awaited.find(*token); again != arrival_->awaited.end()) {
+      effects_.emplace_back(ListWorkloads{again->first, again->second});
+      return;
+    }
   leaving_answered(event, *token, now);
   const auto loop = loops_.find(workload::loop_of(*token));
   if (loop != loops_.end()) tell(*loop->second, event, now);

@@ -114,6 +114,10 @@ inline constexpr Duration kSweepPeriod = std::chrono::seconds(60);
 // After a listing that failed: until one succeeds, the agent may not know of containers that it has.
 inline constexpr Duration kSweepAfterFailure = std::chrono::seconds(5);
 
+// When the server's list came and a runtime could not say what it has: asked once more after this pause, if it failed soon.
+inline constexpr Duration kListAgain = std::chrono::seconds(1);
+inline constexpr Duration kListAgainWithin = std::chrono::seconds(10);
+
 class AgentMachine {
  public:
   explicit AgentMachine(Settings settings);
@@ -127,11 +131,14 @@ class AgentMachine {
 
  private:
   using Loop = workload::ControlLoop;
+  using Listings = std::map<Token, std::string>;  // under way, and the runtime of each
 
   // A ServerHello whose listings have not all answered.
   struct Arrival {
+    Instant began;
     std::map<std::string, WorkloadSpecPtr> wanted;
-    std::set<Token> awaited;
+    Listings awaited;
+    std::set<Token> asked_again;
     std::vector<FoundWorkload> found;
     std::vector<UpdateWorkload> held_back;
     std::vector<Operation> operations;  // that the found containers call for
@@ -147,6 +154,7 @@ class AgentMachine {
   void received(const FromServer& message, Instant now);
   void server_hello(const ServerHello& hello, Instant now);
   void listing_answered(Token token, const std::vector<FoundWorkload>& found, Instant now);
+  void listing_failed(const ListFailed& failure, Instant now);
   void finish_arrival(Instant now);
   void adopt(const FoundWorkload& found, Arrival& arrival, Instant now);
   std::unique_ptr<Loop> left_behind(const FoundWorkload& found);
@@ -159,7 +167,7 @@ class AgentMachine {
   void sweep_answered(Token token, const std::vector<FoundWorkload>& found, Instant now);
   [[nodiscard]] bool is_ours(const FoundWorkload& found) const;
   void arm_sweep();
-  std::set<Token> list_all_runtimes();
+  Listings list_all_runtimes();
   void update_workload(const UpdateWorkload& update, Instant now);
   void for_loop(const workload::Event& event, Instant now);
   void forget_states_of_others();
@@ -210,7 +218,7 @@ class AgentMachine {
   std::optional<Arrival> arrival_;
   Token sweep_timer_ = 0;            // an older timer is stale
   bool has_failed_to_list_ = false;  // since the last sweep began
-  std::set<Token> sweep_awaited_;    // listings of the sweep under way
+  Listings sweep_awaited_;           // of the sweep under way
   std::map<Token, FoundWorkload>
       leaving_;  // containers of no loop that are being taken away, by awaited answer or timer
   // Removals that the server may not have heard of, and when it was told last.

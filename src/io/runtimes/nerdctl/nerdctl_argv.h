@@ -10,16 +10,13 @@ namespace tiphys::nerdctl {
 
 using commands::Arguments;
 
-// Both fail for a container that is not there, and say kNoSuchContainer.
+// Both fail for a container that is not there, and say kNoSuchContainer (nerdctl_output.h).
 Arguments stop_arguments(const shell::ContainerId& container);
 Arguments rm_arguments(const shell::ContainerId& container);
-inline constexpr const char* kNoSuchContainer = "no such container";
 
 // All containers of this namespace, whoever made them, with their whole ids.
 Arguments ps_arguments();
-// Fails as a whole, and says kNoSuchObject, when one of them is not there; kNotFound, when it goes just then.
+// Fails as a whole when one of them is not there.
 Arguments inspect_arguments(std::span<const shell::ContainerId> containers);
-inline constexpr const char* kNoSuchObject = "no such object";
-inline constexpr const char* kNotFound = "\": not found";  // after a quoted namespace
 
 }  // namespace tiphys::nerdctl

@@ -16,17 +16,14 @@ namespace {
 using commands::Command;
 using commands::CommandQueue;
 
-// Of one `nerdctl inspect`, which prints some 6 KB for each.
-constexpr std::size_t kMaxInspected = 1000;
-
-bool is_not_there(const Error& error) {
-  return error.message.find(kNoSuchObject) != std::string::npos ||
-         error.message.find(kNotFound) != std::string::npos;
-}
+// Of one `nerdctl inspect`, which prints some 6 KB for each, and up to 300 bytes of warnings, of which only the first 64 KiB
+// are kept.
+constexpr std::size_t kMaxInspected = 200;
 
 // One listing. It is kept by the command that runs for it. A container that goes away between `ps` and `inspect` spoils
-// the latter for all that are asked for with it, whoever made it; so each half is asked for again, until the missing one
-// stands alone. Another `ps` would meet the next that goes: on a busy machine there always is one.
+// the latter for all that are asked for with it, whoever made it; so the others are asked for again. When nerdctl does not
+// name the missing one, each half is asked for until it stands alone. Another `ps` would meet the next that goes: on a busy
+// machine there always is one.
 class Listing : public std::enable_shared_from_this<Listing> {
  public:
   Listing(CommandQueue& queue, Duration deadline, commands::Dialect::ListingSink sink)
@@ -67,18 +64,27 @@ class Listing : public std::enable_shared_from_this<Listing> {
   }
 
   void take(const Ids& part, const Result<std::string>& output) {
-    if (!output && is_not_there(output.error())) {
-      if (part.size() > 1) {
-        const auto middle = part.begin() + static_cast<std::ptrdiff_t>(part.size() / 2);
-        parts_.emplace_back(part.begin(), middle);
-        parts_.emplace_back(middle, part.end());
-      }
+    if (!output && says_not_there(output.error().message)) {
+      ask_again(part, output.error().message);
       return inspect();
     }
     auto containers = output ? parse_inspect(*output, entries_) : fail(output.error());
     if (!containers) return sink_(fail(containers.error()));
     std::move(containers->begin(), containers->end(), std::back_inserter(containers_));
     inspect();
+  }
+
+  void ask_again(const Ids& part, const std::string& error) {
+    Ids left;
+    for (const auto& id : part)
+      if (!says_not_there(error, id)) left.push_back(id);
+    if (left.size() == part.size() && part.size() > 1) {
+      const auto middle = part.begin() + static_cast<std::ptrdiff_t>(part.size() / 2);
+      parts_.emplace_back(part.begin(), middle);
+      parts_.emplace_back(middle, part.end());
+    } else if (left.size() < part.size() && !left.empty()) {
+      parts_.push_back(std::move(left));
+    }
   }
 
   CommandQueue& queue_;

@@ -1,5 +1,6 @@
 #include "io/runtimes/nerdctl/nerdctl_output.h"
 
+#include <cctype>
 #include <limits>
 #include <map>
 #include <optional>
@@ -59,6 +60,23 @@ shell::ContainerStatus status_in(const Tree& state, const PsEntry& entry) {
   return status;
 }
 
+// Containers that have ended are warned about in lines of their own, in much the same words.
+std::string_view fatal_line_of(std::string_view error) {
+  const auto begin = error.rfind("level=fatal");
+  return begin == std::string_view::npos ? error : error.substr(begin);
+}
+
+constexpr std::string_view kNoSuchObject = "no such object";
+constexpr std::string_view kNotFound = "\": not found";  // after a quoted namespace
+
+bool holds_word(std::string_view text, std::string_view words) {
+  for (auto at = text.find(words); at != std::string_view::npos; at = text.find(words, at + 1)) {
+    const auto end = at + words.size();
+    if (end == text.size() || std::isalnum(static_cast<unsigned char>(text[end])) == 0) return true;
+  }
+  return false;
+}
+
 // An ended container keeps the number of a process that is not there any more, and may be another's by now.
 pid_t process_in(const Tree& state, const shell::ContainerStatus& status) {
   const bool may_run =
@@ -75,6 +93,19 @@ shell::ContainerStatus status_of(std::string_view word, int exit_code) {
       {"dead", ContainerPhase::kDead},        {"removing", ContainerPhase::kStopping},
   };
   return commands::status_by(kTable, word, exit_code);
+}
+
+bool says_not_there(std::string_view error) {
+  const auto line = fatal_line_of(error);
+  return line.find(kNoSuchObject) != std::string_view::npos ||
+         line.find(kNoSuchContainer) != std::string_view::npos ||
+         line.find(kNotFound) != std::string_view::npos;
+}
+
+bool says_not_there(std::string_view error, const shell::ContainerId& container) {
+  const auto line = fatal_line_of(error);
+  return holds_word(line, concat(kNoSuchObject, " ", container.value)) ||
+         holds_word(line, concat(kNoSuchContainer, ": ", container.value));
 }
 
 Result<std::vector<PsEntry>> parse_ps(std::string_view output) {

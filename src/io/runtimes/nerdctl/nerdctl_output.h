@@ -18,6 +18,8 @@ using commands::ListedContainer;
 // The additional information of a workload whose state nerdctl did not tell.
 inline constexpr const char* kListingFailed = "Error getting state from Nerdctl.";
 
+inline constexpr const char* kNoSuchContainer = "no such container";
+
 struct PsEntry {
   shell::ContainerId id;
   std::string name;
@@ -36,6 +38,10 @@ Result<std::vector<PsEntry>> parse_ps(std::string_view output);
 // no exit code is there, in a state that nobody knows.
 Result<std::vector<ListedContainer>> parse_inspect(std::string_view output,
                                                    const std::vector<PsEntry>& entries);
+
+// Of a `nerdctl inspect` that failed: because a container is not there, or goes just then? And is it this one?
+bool says_not_there(std::string_view error);
+bool says_not_there(std::string_view error, const shell::ContainerId& container);
 
 // What a state word of nerdctl means, whatever its case.
 shell::ContainerStatus status_of(std::string_view word, int exit_code);
