@@ -20,6 +20,9 @@ using commands::CommandQueue;
 // are kept.
 constexpr std::size_t kMaxInspected = 200;
 
+// `nerdctl ps` fails when a container goes while it is looked at: with two that come and go all the time, once in a hundred.
+constexpr int kMaxPs = 5;
+
 // One listing. It is kept by the command that runs for it. A container that goes away between `ps` and `inspect` spoils
 // the latter for all that are asked for with it, whoever made it; so the others are asked for again. When nerdctl does not
 // name the missing one, each half is asked for until it stands alone. Another `ps` would meet the next that goes: on a busy
@@ -30,14 +33,16 @@ class Listing : public std::enable_shared_from_this<Listing> {
       : queue_(queue), deadline_(deadline), sink_(std::move(sink)) {}
 
   void begin() {
-    queue_.run_at_once({ps_arguments(), deadline_},
-                       [self = shared_from_this()](const Result<std::string>& output) {
-                         auto entries = output ? parse_ps(*output) : fail(output.error());
-                         if (!entries) return self->sink_(fail(entries.error()));
-                         self->entries_ = *std::move(entries);
-                         self->divide();
-                         self->inspect();
-                       });
+    queue_.run_at_once({ps_arguments(), deadline_}, [self = shared_from_this()](
+                                                        const Result<std::string>& output) {
+      if (!output && says_not_there(output.error().message) && ++self->spoiled_ < kMaxPs)
+        return self->begin();
+      auto entries = output ? parse_ps(*output) : fail(output.error());
+      if (!entries) return self->sink_(fail(entries.error()));
+      self->entries_ = *std::move(entries);
+      self->divide();
+      self->inspect();
+    });
   }
 
  private:
@@ -90,6 +95,7 @@ class Listing : public std::enable_shared_from_this<Listing> {
   CommandQueue& queue_;
   const Duration deadline_;
   const commands::Dialect::ListingSink sink_;
+  int spoiled_ = 0;  // `ps`, so far
   std::vector<PsEntry> entries_;
   std::vector<Ids> parts_;  // still to be inspected
   std::vector<ListedContainer> containers_;

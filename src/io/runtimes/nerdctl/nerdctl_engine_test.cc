@@ -177,7 +177,7 @@ class NerdctlEngineThatLosesContainers : public NerdctlEngineTest {
     echo ']')"));
   }
 
-  const Lines kOthers{"c1 Succeeded(Ok)", "c22 Succeeded(Ok)", "c3 Succeeded(Ok)",
+  const Lines others_{"c1 Succeeded(Ok)", "c22 Succeeded(Ok)", "c3 Succeeded(Ok)",
                       "c5 Succeeded(Ok)"};
 };
 
@@ -185,7 +185,7 @@ TEST_F(NerdctlEngineThatLosesContainers, AsksAgainWithoutThoseThatItNames) {
   lose_two(R"(
       printf 'level=fatal msg="2 errors: [' >&2
       for id in $missing; do printf 'no such object %s ' $id >&2; done; echo ']"' >&2)");
-  EXPECT_EQ(listed(), kOthers);
+  EXPECT_EQ(listed(), others_);
   EXPECT_EQ(taken_calls(), (Lines{kPs, "inspect c1 c2 c3 c4 c5 c22", "inspect c1 c3 c5 c22"}));
 }
 
@@ -193,15 +193,35 @@ TEST_F(NerdctlEngineThatLosesContainers, AsksAgainWithoutTheOneThatGoesWhileItLo
   lose_two(R"(
       set -- $missing
       printf 'level=fatal msg="1 errors: [1 errors:\\nno such container: %s]"' $1 >&2)");
-  EXPECT_EQ(listed(), kOthers);
+  EXPECT_EQ(listed(), others_);
   EXPECT_EQ(taken_calls(), (Lines{kPs, "inspect c1 c2 c3 c4 c5 c22", "inspect c1 c3 c4 c5 c22",
                                   "inspect c1 c3 c5 c22"}));
+}
+
+// `ps` looks at each of them, too, and says no more than that.
+constexpr const char* kGoesDuringPs =
+    R"(level=fatal msg="container \"c2\" in namespace \"default\": not found")";
+
+TEST_F(NerdctlEngineTest, AContainerThatGoesWhileItIsListedIsListedNoMore) {
+  there_is(R"({"Status": "exited", "ExitCode": 0})");
+  on("ps",
+     concat("cd ", folder_.path("."),
+            "; if [ ! -e second ]; then [ -e first ] && touch second; touch first; echo '",
+            kGoesDuringPs, R"(' >&2; exit 1; fi; echo '{"ID":"c1","Labels":"agent=agent_A"}')"));
+  EXPECT_EQ(listed(), (Lines{"c1 Succeeded(Ok)"}));
+  EXPECT_EQ(taken_calls(), (Lines{kPs, kPs, kPs, "inspect c1"}));
+}
+
+TEST_F(NerdctlEngineTest, AListingThatAlwaysMissesOneEnds) {
+  on("ps", concat("echo '", kGoesDuringPs, "' >&2; exit 1"));
+  ASSERT_EQ(listed().size(), 1U);
+  EXPECT_EQ(taken_calls(), (Lines{kPs, kPs, kPs, kPs, kPs}));
 }
 
 TEST_F(NerdctlEngineThatLosesContainers, FindsThoseThatAreNotNamed) {
   lose_two(R"(
       echo 'level=fatal msg="1 errors: [container \"?\" in namespace \"default\": not found]"' >&2)");
-  EXPECT_EQ(listed(), kOthers);
+  EXPECT_EQ(listed(), others_);
   EXPECT_EQ(taken_calls(), (Lines{kPs, "inspect c1 c2 c3 c4 c5 c22", "inspect c4 c5 c22",
                                   "inspect c5 c22", "inspect c4", "inspect c1 c2 c3",
                                   "inspect c2 c3", "inspect c3", "inspect c2", "inspect c1"}));

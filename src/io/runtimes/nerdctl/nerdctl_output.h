@@ -39,7 +39,7 @@ Result<std::vector<PsEntry>> parse_ps(std::string_view output);
 Result<std::vector<ListedContainer>> parse_inspect(std::string_view output,
                                                    const std::vector<PsEntry>& entries);
 
-// Of a `nerdctl inspect` that failed: because a container is not there, or goes just then? And is it this one?
+// Of a `nerdctl ps` or `inspect` that failed: because a container is not there, or goes just then? And is it this one?
 bool says_not_there(std::string_view error);
 bool says_not_there(std::string_view error, const shell::ContainerId& container);
 
