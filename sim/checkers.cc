@@ -98,6 +98,8 @@ void Checkers::check_wanted_workload(const AgentNode& agent, const WorkloadSpec&
   }
 
   if (found.size() > 1) return world_.fail(concat(name, " has several containers at the end"));
+  const bool waits_to_stop =
+      reported != nullptr && reported->phase == Phase::kStoppingWaitingToStop;
   if (found.empty()) {
     const bool lost = reported != nullptr && reported->phase == Phase::kFailedLost &&
                       agent.engine().ever_lost(name);
@@ -111,8 +113,9 @@ void Checkers::check_wanted_workload(const AgentNode& agent, const WorkloadSpec&
          !spec.workload().runtime_config.starts_with("image: "));
     // It waits for another workload to come, or for those that need its predecessor to go.
     const bool waits =
-        waits_to_start(spec) || (reported != nullptr && reported->phase == Phase::kPendingInitial &&
-                                 agent.is_held(spec.instance()));
+        waits_to_start(spec) ||
+        (reported != nullptr && (reported->phase == Phase::kPendingInitial || waits_to_stop) &&
+         agent.is_held(spec.instance()));
     if (!lost && !gave_up && !waits)
       world_.fail(concat(name, " is wanted and does not run; the server heard ", said));
     return;
@@ -121,8 +124,6 @@ void Checkers::check_wanted_workload(const AgentNode& agent, const WorkloadSpec&
   if (was_made_with_files && agent.engine().failed_creates(name) == 0 &&
       !agent.folders().ever_failed(spec.instance()) && !agent.folders().has_files(spec.instance()))
     world_.fail(concat(name, " has a container and no files"));
-  const bool waits_to_stop =
-      reported != nullptr && reported->phase == Phase::kStoppingWaitingToStop;
   if (is_restless(spec) || (waits_to_stop && agent.is_held(spec.instance()))) return;
   // An ended container that is to be started again waits like one that is to be made.
   if (found.front().phase == ContainerPhase::kExited && waits_to_start(spec)) return;

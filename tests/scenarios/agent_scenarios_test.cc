@@ -3,7 +3,8 @@
 //   connected | disconnected | load 12 4096 | hello web.1 db.1[ALWAYS] | update +web.2 -web.1 -db.1
 //   state other.1.B Running(Ok) | response r1 | logs r1 web.1.A | stop logs r1
 //   listed podman web.1 c1 Running(Ok) | listed podman | list failed podman: broken pipe
-//   created web c1 | create failed web: no such image | deleted c1 | delete failed c1: busy | cleared web
+//   created web c1 | create failed web: no such image | create refused web: no such file | cleared web
+//   deleted c1 | delete failed c1: busy
 //   observed c1 Running(Ok) | timer web | timer list | timer sweep | timer removal
 //   interface 1 said hello 1.0.0 | interface 1 asked r1 desiredState | interface 1 garbled
 //   interface 1 lost log entries of r1 | interface 1 not opened: no space
@@ -89,6 +90,10 @@ class Player {
     if (words.take("create failed")) {
       const Token token = newest(creates_, name_before_colon());
       return ForLoop{workload::CreateFailed{token, words.rest(), true}};
+    }
+    if (words.take("create refused")) {  // for good
+      const Token token = newest(creates_, name_before_colon());
+      return ForLoop{workload::CreateFailed{token, words.rest(), false}};
     }
     if (words.take("deleted")) return ForLoop{workload::Deleted{newest(deletes_, words.rest())}};
     if (words.take("delete failed")) {

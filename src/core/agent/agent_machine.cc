@@ -363,6 +363,9 @@ void AgentMachine::arm_sweep() {
 
 void AgentMachine::sweep() {
   has_failed_to_list_ = false;
+  idle_since_sweep_.clear();
+  for (const auto& [number, loop] : loops_)
+    if (loop->has_given_up()) idle_since_sweep_.insert(number);
   sweep_awaited_ = list_all_runtimes();
   if (sweep_awaited_.empty()) arm_sweep();
 }
@@ -375,10 +378,13 @@ void AgentMachine::sweep_answered(Token token, const std::vector<FoundWorkload>&
     for (const auto& container : found) {
       const auto managed = roster_.find(container.instance.workload.value);
       if (managed != roster_.end() && found_as(container) == Found::kRunning &&
-          managed->second->lacks(container.runtime, container.instance) && !is_leaving(container))
-        tell(*managed->second, workload::Resume{container.container}, now);
-      else if (!is_ours(container))
+          managed->second->lacks(container.runtime, container.instance) && !is_leaving(container)) {
+        // A loop that had something to do meanwhile may have had that container; the next sweep knows.
+        if (idle_since_sweep_.contains(managed->second->number()))
+          tell(*managed->second, workload::Resume{container.container}, now);
+      } else if (!is_ours(container)) {
         take_away(container);
+      }
     }
   if (sweep_awaited_.empty()) arm_sweep();
 }
@@ -616,6 +622,7 @@ AgentMachine::Loop& AgentMachine::open_loop(std::unique_ptr<Loop> loop) {
 }
 
 void AgentMachine::tell(Loop& loop, const workload::Event& event, Instant now) {
+  idle_since_sweep_.erase(loop.number());
   perform(loop, loop.step(event, now), now);
 }
 

@@ -219,6 +219,8 @@ class AgentMachine {
   Token sweep_timer_ = 0;            // an older timer is stale
   bool has_failed_to_list_ = false;  // since the last sweep began
   Listings sweep_awaited_;           // of the sweep under way
+  // Those that had given up when the sweep began, and were told nothing since: what it finds of theirs can't be out of date.
+  std::set<workload::LoopNumber> idle_since_sweep_;
   std::map<Token, FoundWorkload>
       leaving_;  // containers of no loop that are being taken away, by awaited answer or timer
   // Removals that the server may not have heard of, and when it was told last.

@@ -125,9 +125,12 @@ bool ControlLoop::speaks_of(const InstanceName& instance) const {
          (!has_nothing && instance_ == instance);
 }
 
+bool ControlLoop::has_given_up() const {
+  return stage_ == Stage::kSettled && !container_ && spec_ != nullptr;
+}
+
 bool ControlLoop::lacks(const std::string& runtime, const InstanceName& instance) const {
-  return stage_ == Stage::kSettled && !container_ && spec_ != nullptr && runtime == runtime_ &&
-         instance == instance_;
+  return has_given_up() && runtime == runtime_ && instance == instance_;
 }
 
 bool ControlLoop::may_own(const std::string& runtime, const InstanceName& instance,

@@ -195,7 +195,9 @@ class ControlLoop {
 
   // What the loop works towards: the spec of the newest command, or nothing when that is a delete.
   [[nodiscard]] WorkloadSpecPtr wanted() const;
-  // Whether it wants that instance, has no container for it and has given up making one.
+  // Whether it wants something, has no container for it and makes none any more.
+  [[nodiscard]] bool has_given_up() const;
+  // Whether it has given up that instance.
   [[nodiscard]] bool lacks(const std::string& runtime, const InstanceName& instance) const;
   // Could this container be the one that the loop has in hand? While a creation is under way its id is not known yet.
   [[nodiscard]] bool may_own(const std::string& runtime, const InstanceName& instance,
