@@ -1,5 +1,7 @@
 import json
+import signal
 import subprocess
+import time
 
 from fake_tree import TOOLS, FakeTree
 
@@ -27,6 +29,22 @@ class Sample(unittest.TestCase):
         pass
 """
 
+INTERRUPTED = """\
+import pathlib
+import threading
+import unittest
+
+
+class Sample(unittest.TestCase):
+    def test_1(self):
+        self.addCleanup(pathlib.Path("made").unlink)
+        pathlib.Path("made").touch()
+        threading.Event().wait()
+
+    def test_2(self):
+        pass
+"""
+
 
 class RunUnittests(FakeTree):
     def run_sample(self, *arguments):
@@ -46,6 +64,19 @@ class RunUnittests(FakeTree):
 
     def test_a_file_that_is_left_behind_is_a_failure(self):
         self.assertEqual(self.run_sample("-k", "Sample.test_leaves_a_file"), (1, {"Sample.test_leaves_a_file": True}))
+
+    def test_interrupted_takes_away_what_it_made_and_begins_no_other(self):
+        self.write("test_sample.py", INTERRUPTED)
+        command = [TOOLS / "run-unittests", "--json", self.root / "results.json", self.root]
+        with subprocess.Popen(command, cwd=self.root, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as run:
+            while not (self.root / "made").exists():
+                self.assertIsNone(run.poll())
+                time.sleep(0.01)
+            run.send_signal(signal.SIGINT)
+            self.assertEqual(run.wait(), 130)
+        self.assertFalse((self.root / "made").exists())
+        tests = json.loads((self.root / "results.json").read_text())["python_tests"]
+        self.assertEqual([(test["test"], test["passed"]) for test in tests], [("Sample.test_1", False)])
 
     def test_no_test_is_a_failure(self):
         self.assertEqual(self.run_sample("-k", "Sample.test_absent"), (1, {}))
